@@ -1,0 +1,30 @@
+"""Terminal colours and links, whole or broken by a collector, taken out of lines before anything is matched.
+
+Printed by vLLM (``vllm/logging_utils/formatter.py``), Ray (``python/ray/_private/worker.py``) and rsyslog, which
+writes ESC as ``#033``. ``\\x1b[36m`` may have lost its ESC (``[36m``) or show it as an arrow.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+PROBES = (b"\x1b", b"#033[", "\u2190[".encode(), b"[0;36m(", b"[1;36m(", b"[36m(", b"[33m(", b"\\u001b[")
+"""A chunk with none of these bytes has no colours."""
+
+_WHOLE = r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|(?:\x1b|#033|\x{2190})\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]"
+_BROKEN = r"\[[0-9]{1,2}(?:;[0-9]{1,2})*m(\(|\)|[A-Z])"
+
+
+def carries(text: pl.Series) -> pl.Series:
+    """Which lines hold a colour sequence (a mask)."""
+    return text.str.contains(r"\x1b|#033\[|\x{2190}\[|\[(?:0;|1;)?3[36]m\(")
+
+
+def strip(text: pl.Series) -> pl.Series:
+    """The lines without their colour sequences."""
+    return (
+        text.str.replace_all(_WHOLE, "")
+        .str.replace_all(_BROKEN, "$1")
+        .str.replace_all(r"\[0(?:;0)?m", "")
+        .str.replace_all("\x1b", "", literal=True)
+    )

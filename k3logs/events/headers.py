@@ -1,0 +1,111 @@
+"""Header keys: each different header of a log is parsed once, by Lark, and known by a number from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+MAX_KEYS = 20_000
+"""Different keys of one form that are parsed; further ones are known by their form alone, and coverage says so."""
+
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(slots=True)
+class Header:
+    """What stands before a message: the fields of all its layers, inner ones first in rank, and their forms."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+    forms: tuple[str, ...] = ()
+    dialect: str | None = None
+    stamp: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> str:
+        return self.fields.get("level", "")
+
+
+class Headers:
+    """Numbers for headers; 0 is the empty one. A layer below a layer gets a number of its own."""
+
+    def __init__(self) -> None:
+        self.known: list[Header] = [Header()]
+        self._layer: dict[tuple[int, int], int] = {}
+        self._single: dict[tuple[str, str], int] = {}
+        self.overflowed: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def single(self, form: str, key: str, make: Callable[[], Header]) -> int:
+        """The number of a header that is one layer."""
+        number = self._single.get((form, key))
+        if number is None:
+            number = len(self.known)
+            self.known.append(make())
+            self._single[form, key] = number
+        return number
+
+    def below(self, outer: Codes, inner: Codes) -> Codes:
+        """Numbers of ``inner`` headers that stand behind ``outer`` ones, element by element."""
+        width = len(self.known)
+        pair = outer.astype(np.int64) * width + inner
+        seen, places = np.unique(pair, return_inverse=True)
+        numbers = np.empty(len(seen), np.int32)
+        for n, value in enumerate(seen.tolist()):
+            numbers[n] = self._below(value // width, value % width)
+        return numbers[places]
+
+    def _below(self, outer: int, inner: int) -> int:
+        if not outer or not inner:
+            return outer or inner
+        number = self._layer.get((outer, inner))
+        if number is None:
+            a, b = self.known[outer], self.known[inner]
+            number = self._layer[outer, inner] = len(self.known)
+            self.known.append(Header({**a.fields, **b.fields}, a.forms + b.forms, b.dialect or a.dialect, b.stamp or a.stamp))
+        return number
+
+
+class KeyColumn:
+    """Numbers the texts of one column, the same text always alike, over all chunks.
+
+    polars' categorical codes do the work; they restart when no column of their ``Categories`` is alive, so one is
+    kept alive here.
+    """
+
+    _serial = 0
+
+    def __init__(self) -> None:
+        KeyColumn._serial += 1
+        self._type = pl.Categorical(pl.Categories(f"k3logs{KeyColumn._serial}"))
+        self._anchor = pl.Series([""]).cast(self._type)
+        self.table: npt.NDArray[np.int32] = np.full(16, -1, np.int32)
+
+    def number(self, keys: pl.Series, learn: Callable[[str, int], int]) -> Codes:
+        """Numbers of ``keys``; ``learn(key, place)`` is called for each text seen for the first time.
+
+        Args:
+            learn: gets the text and the place in ``keys`` where it stands first, returns its number.
+        """
+        column = keys.cast(self._type)
+        codes = column.to_physical().to_numpy()
+        if not len(codes):
+            return np.zeros(0, np.int32)
+        top = int(codes.max())
+        if top >= len(self.table):
+            grown = np.full(max(top + 1, 2 * len(self.table)), -1, np.int32)
+            grown[: len(self.table)] = self.table
+            self.table = grown
+        numbers = self.table[codes]
+        if (numbers < 0).any():
+            fresh, places = np.unique(codes[numbers < 0], return_index=True)
+            where = np.flatnonzero(numbers < 0)[places]
+            for code, place in zip(fresh.tolist(), where.tolist(), strict=True):
+                self.table[code] = learn(str(keys[place]), place)
+            numbers = self.table[codes]
+        return numbers

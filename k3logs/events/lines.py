@@ -1,0 +1,169 @@
+"""A chunk of log as lines: one byte buffer, and where each line starts and ends in it."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+Ints = npt.NDArray[np.int32]
+Bytes = npt.NDArray[np.uint8]
+
+PAD = 64
+"""Zero bytes that every buffer has behind its last line, so that a look ahead never leaves it."""
+
+_STEP = 1 << 16
+
+
+@dataclass(slots=True)
+class Lines:
+    """Lines ``start[i]:end[i]`` of ``buffer``; ``row[i]`` is the line's place in its chunk.
+
+    The text is never copied: :meth:`text` gives polars views on the buffer.
+    """
+
+    buffer: Bytes
+    owner: pa.Buffer
+    start: Ints
+    end: Ints
+    row: Ints
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def text(self, which: npt.NDArray[Any] | None = None, length: int | None = None) -> pl.Series:
+        """The lines as a polars String column, zero-copy.
+
+        Args:
+            which: indices of the lines wanted, all by default.
+            length: at most so many bytes of each line (callers keep to ASCII regions or whole lines).
+        """
+        start, end = (self.start, self.end) if which is None else (self.start[which], self.end[which])
+        size = end - start
+        if length is not None:
+            size = np.minimum(size, length)
+        return views(self.buffer, self.owner, start, size)
+
+
+def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints) -> pl.Series:
+    """Build an Arrow ``string_view`` array over a buffer: 16 bytes a string, short ones inlined.
+
+    Layout: length, then 12 bytes of text, or the first 4 bytes, buffer number and offset (Arrow columnar format).
+    """
+    count = len(start)
+    view = np.zeros((count, 4), np.int32)
+    view[:, 0] = size
+    view[:, 3] = start
+    words = np.ndarray((len(buffer) - 3,), "<i4", buffer, strides=(1,))  # type: ignore[arg-type]
+    view[:, 1] = words[start]
+    short = np.flatnonzero(size <= 12)
+    if len(short):
+        letters = buffer[start[short][:, None] + np.arange(12, dtype=np.int32)]
+        letters[np.arange(12) >= size[short][:, None]] = 0
+        view[short, 1:] = letters.view("<i4")
+    array = pa.Array.from_buffers(pa.string_view(), count, [None, pa.py_buffer(view), owner])
+    return pl.Series("text", array, dtype=pl.String)
+
+
+def from_series(text: pl.Series, row: Ints) -> Lines:
+    """Lines of rewritten text (decoded JSON, colours removed) in a buffer of their own."""
+    array = text.to_arrow().cast(pa.large_string())
+    _, offsets, data = array.buffers()
+    places = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    low, high = int(places[0]), int(places[-1])
+    copy = np.zeros(high - low + PAD, np.uint8)
+    if data is not None:
+        copy[: high - low] = np.frombuffer(data, np.uint8)[low:high]
+    edges = (places - low).astype(np.int32)
+    return Lines(copy, pa.py_buffer(copy), edges[:-1].copy(), edges[1:].copy(), row)
+
+
+def repair_utf8(chunk: bytearray, size: int) -> int:
+    """Overwrite each byte that is not UTF-8 with ``?``, in place, so that offsets stay true.
+
+    Returns:
+        the number of bad spans.
+    """
+    if chunk.isascii() or _is_utf8(chunk, size):
+        return 0
+    view, place, bad = memoryview(chunk), 0, 0
+    while place < size:
+        stop = min(place + _STEP, size)
+        while place < stop < size and chunk[stop] & 0xC0 == 0x80:
+            stop -= 1
+        if stop <= place:  # a step that is nothing but continuation bytes
+            stop = min(place + _STEP, size)
+        try:
+            codecs.utf_8_decode(view[place:stop], "strict", True)
+            place = stop
+        except UnicodeDecodeError as error:
+            first, last = place + error.start, place + max(error.end, error.start + 1)
+            chunk[first:last] = b"?" * (last - first)
+            place, bad = last, bad + 1
+    return bad
+
+
+def _is_utf8(chunk: bytearray, size: int) -> bool:
+    edges = pa.py_buffer(np.array([0, size], np.int64))
+    try:
+        pa.LargeStringArray.from_buffers(1, edges, pa.py_buffer(chunk)).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+@dataclass(slots=True)
+class Cut:
+    """A chunk cut into lines: ``number`` counts newlines seen in the chunk before the line, ``part`` the
+    pieces of one line that ``\\r`` (a progress bar) separates."""
+
+    lines: Lines
+    number: Ints
+    part: npt.NDArray[np.int16]
+    newlines: int
+    repaired: int
+
+
+def cut(chunk: bytearray, size: int) -> Cut:
+    """Split ``chunk[:size]``, which ends in a newline, into lines.
+
+    Trailing ``\\r`` of a line is left out; a ``\\r`` inside a line starts a new part of it.
+    ``chunk`` has :data:`PAD` bytes behind ``size``.
+    """
+    repaired = repair_utf8(chunk, size)
+    buffer = np.frombuffer(chunk, np.uint8)
+    body = buffer[:size]
+    newline = np.flatnonzero(body == 10).astype(np.int32)
+    if chunk.find(b"\r", 0, size) < 0:
+        start = np.empty_like(newline)
+        start[:1] = 0
+        start[1:] = newline[:-1] + 1
+        number = np.arange(len(newline), dtype=np.int32)
+        lines = Lines(buffer, pa.py_buffer(chunk), start, newline, number)
+        return Cut(lines, number, np.zeros(len(newline), np.int16), len(newline), repaired)
+    returns = np.flatnonzero(body == 13).astype(np.int32)
+    after = buffer[returns + 1]
+    lone = returns[(after != 10) & (after != 13)]
+    end = np.sort(np.concatenate([newline, lone]))
+    start = np.empty_like(end)
+    start[:1] = 0
+    start[1:] = end[:-1] + 1
+    closes = buffer[end] == 10
+    number = (np.cumsum(closes) - closes).astype(np.int32)
+    for _ in range(3):
+        trailing = (end > start) & (buffer[np.maximum(end - 1, 0)] == 13)
+        if not trailing.any():
+            break
+        end = end - trailing
+    keep = closes | (end > start)
+    start, end, number = start[keep], end[keep], number[keep]
+    index = np.arange(len(number), dtype=np.int32)
+    opens = np.ones(len(number), bool)
+    opens[1:] = number[1:] != number[:-1]
+    part = (index - np.maximum.accumulate(np.where(opens, index, 0))).astype(np.int16)
+    return Cut(Lines(buffer, pa.py_buffer(chunk), start, end, index), number, part, len(newline), repaired)
