@@ -6,6 +6,7 @@ then runs in polars on those lines alone. Adding a grammar changes nothing here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,6 +76,26 @@ class Peeler:
             sites: keep the emitter's file and line as text.
         """
         found: list[Peeled] = []
+        for one, places, candidates, bits in self._dispatch(lines, among):
+            peeled, matched = self._match(one, lines, places[candidates], sites)
+            if peeled is not None:
+                found.append(peeled)
+                bits[candidates[matched]] = 0
+        return found
+
+    def columns(self, lines: Lines, among: Places) -> Iterator[tuple[Form, Places, pl.DataFrame]]:
+        """Read all columns of whole lines: each form with the places it claims and its columns there."""
+        for one, places, candidates, bits in self._dispatch(lines, among):
+            where = places[candidates]
+            pattern = pl.col("text").str.extract_groups(one.form.pattern)
+            frame = pl.DataFrame([lines.text(where)]).select(pattern.alias("g"), pl.col("text").str.contains(one.form.pattern).alias("ok"))
+            matched = np.flatnonzero(frame["ok"].to_numpy())
+            if len(matched):
+                bits[candidates[matched]] = 0
+                yield one.form, where[matched], frame["g"].struct.unnest()[matched]
+
+    def _dispatch(self, lines: Lines, among: Places) -> Iterator[tuple[_Form, Places, Places, npt.NDArray[np.uint64]]]:
+        """Forms that may stand on some of the lines: the form, places, which of these, and the bits still open."""
         for word, table in zip(self._words, self._tables, strict=True):
             rest = among
             start = lines.start[rest]
@@ -90,18 +111,15 @@ class Peeler:
                 if not present & one.bit:
                     continue
                 candidates = np.flatnonzero(bits & one.bit)
-                if not len(candidates):
-                    continue
-                peeled, matched = self._match(one, lines, rest[candidates], sites)
-                if peeled is not None:
-                    found.append(peeled)
-                    bits[candidates[matched]] = 0
-        return found
+                if len(candidates):
+                    yield one, rest, candidates, bits
 
     def _match(self, one: _Form, lines: Lines, place: Places, sites: bool) -> tuple[Peeled | None, Places]:
         form = one.form
         text = lines.text(place)
         groups = [s.group for s in form.segments if s.group]
+        if not groups:
+            return self._constant(one, lines, place, text)
         frame = pl.DataFrame([text]).select(pl.col("text").str.extract_groups(form.header).alias("g"))["g"].struct.unnest()
         matched = np.flatnonzero(frame[groups[0]].is_not_null().to_numpy())
         if not len(matched):
@@ -121,6 +139,19 @@ class Peeler:
         behind = lines.start[place] + length
         lines.start[place] = np.minimum(behind + form.separator, lines.end[place])
         return Peeled(place, header, stamp, np.full(len(place), grain, np.int64), site), matched
+
+    def _constant(self, one: _Form, lines: Lines, place: Places, text: pl.Series) -> tuple[Peeled | None, Places]:
+        """A form whose header is always the same text."""
+        form = one.form
+        matched = np.flatnonzero(text.str.contains(form.header).to_numpy())
+        if not len(matched):
+            return None, matched
+        place = place[matched]
+        header = self._learn(one, lines, int(place[0]), form.name)
+        behind = lines.start[place] + sum(s.length for s in form.segments)
+        lines.start[place] = np.minimum(behind + form.separator, lines.end[place])
+        count = len(place)
+        return Peeled(place, np.full(count, header, np.int32), np.full(count, NO_TIME, np.int64), np.zeros(count, np.int64)), matched
 
     @staticmethod
     def _keys(form: Form, frame: pl.DataFrame) -> pl.Series:

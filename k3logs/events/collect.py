@@ -1,0 +1,43 @@
+"""A digest's kept lines, with what each message is by itself: a frame, an exception's own line, an abort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from k3logs.events.digest import Digest
+from k3logs.events.headers import Headers
+from k3logs.events.lines import from_series
+from k3logs.events.peel import Peeler
+from k3logs.events.records import Event, Line, build
+from k3logs.grammar.bundle import Bundle
+
+
+class Collector:
+    """Turns digests into events."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._texts = Peeler(bundle.texts, Headers(), dialect=True)
+
+    def events(self, digest: Digest, source: int) -> list[Event]:
+        """The events of one digest; ``source`` is its number."""
+        return build(digest, self._lines(digest), source)
+
+    def _lines(self, digest: Digest) -> Iterator[Line]:
+        rows = digest.rows
+        if not len(rows):
+            return
+        several = rows["message"].str.contains("\n", literal=True)
+        if several.any():  # records that came as one JSON object with their lines inside
+            rows = rows.with_columns(rows["message"].str.split("\n")).explode("message")
+        lines = from_series(rows["message"].fill_null(""), np.arange(len(rows), dtype=np.int32))
+        forms: dict[int, tuple[str, dict[str, str]]] = {}
+        for form, places, columns in self._texts.columns(lines, np.arange(len(rows), dtype=np.int64)):
+            for place, fields in zip(places.tolist(), columns.to_dicts(), strict=True):
+                forms[place] = form.id, {k: v for k, v in fields.items() if v is not None}
+        empty: dict[str, str] = {}
+        for place, row in enumerate(rows.iter_rows(named=True)):
+            form, fields = forms.get(place, ("", empty))
+            yield Line(row["line"], row["part"], row["header"], row["time"], row["envelope_time"], row["grain"],
+                       row["message"] or "", row["raw"], row["site"], form, fields)

@@ -1,0 +1,247 @@
+"""Kept lines -> events: lines of one record together, one exception with its chain as one event.
+
+Lines of several processes interleave, so each stream of lines (one process, one wrapper) builds its own records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from k3logs.events.digest import Digest
+from k3logs.events.headers import Header
+from k3logs.events.stamps import NO_TIME
+
+MAX_LINES = 2_000
+"""Lines of one record; what comes after starts a new one."""
+
+MAX_MESSAGE = 40
+"""Lines after an exception's own that still belong to its message."""
+
+_GAP = 3
+"""Lines of other streams apart, at most, for an untagged line to go on with the record above it."""
+
+_STRUCTURE = frozenset({"traceback_head", "frame", "frame_nofunc", "joint_cause", "joint_context", "tail", "carets"})
+
+
+@dataclass(slots=True)
+class Line:
+    """One kept line after peeling: ``form`` is the text form of its message (``python.tail`` ...), if any."""
+
+    number: int
+    part: int
+    header: int
+    time: int
+    envelope_time: int
+    grain: int
+    message: str
+    raw: str
+    site: str
+    form: str
+    fields: dict[str, str]
+
+
+@dataclass(slots=True)
+class Link:
+    """One exception of a chain."""
+
+    type: str
+    message: str
+    line: Line
+    frames: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """``Type: message`` with the message's further lines."""
+        return f"{self.type}: {self.message}" if self.message else self.type
+
+
+@dataclass(slots=True)
+class Event:
+    """A record or an exception.
+
+    Attributes:
+        first: the line it begins with; ``anchor`` is the one to show: the exception's own text, else ``first``.
+        text: the record's message, further lines joined by newlines.
+        chain: the exceptions printed in it, the earliest cause first.
+        opening: what introduced the exception (``Process EngineCore:``), if a line did.
+    """
+
+    source: int
+    first: Line
+    text: str
+    chain: list[Link] = field(default_factory=list)
+    opening: Line | None = None
+    last: int = 0
+    thread: str = ""
+    order: int = 0
+
+    @property
+    def anchor(self) -> Line:
+        return self.chain[0].line if self.chain else self.first
+
+    @property
+    def frames(self) -> list[str]:
+        return [f for link in self.chain for f in link.frames]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A record being built."""
+
+    event: Event
+    key: tuple[int, int, str] | None
+    last: int
+    state: str = "text"
+    frames: list[str] = field(default_factory=list)
+    pending: bool = False
+    lines: int = 1
+    grown: int = 0
+
+
+def stream_of(header: Header) -> tuple[str, ...]:
+    """Identity of the stream that a line belongs to: all its header says about who printed it, but not how loud."""
+    return tuple(v for k, v in sorted(header.fields.items()) if k not in ("level", "func", "cuda_dev", "facility", "severity", "logger", "partial"))
+
+
+def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
+    """Events of one source, in the order of their first lines."""
+    streams: dict[int, tuple[str, ...]] = {}
+    open_: dict[tuple[str, ...], _Open] = {}
+    done: list[Event] = []
+    known = digest.headers.known
+
+    def close(stream: tuple[str, ...]) -> None:
+        record = open_.pop(stream, None)
+        if record is not None:
+            _finish(record)
+            done.append(record.event)
+
+    for line in lines:
+        stream = streams.get(line.header)
+        if stream is None:
+            stream = streams[line.header] = stream_of(known[line.header])
+        record = open_.get(stream)
+        dialect = known[line.header].dialect
+        key = (line.header, line.time, line.site) if dialect else None
+        if record is not None and (record.key != key or record.lines >= MAX_LINES or (key is None and line.number - record.last > _GAP)):
+            if not (key is None and record.key is not None and _goes_on(record, line)):
+                close(stream)
+                record = None
+        if record is None or not _take(record, line):
+            close(stream)
+            record = open_[stream] = _Open(Event(source, line, line.message), key, line.number)
+            record.event.last = line.number
+            _open(record, line)
+        record.last = record.event.last = line.number
+        record.lines += 1
+    for stream in list(open_):
+        close(stream)
+    done.sort(key=lambda e: (e.first.number, e.first.part))
+    for n, event in enumerate(done):
+        event.order = n
+    return done
+
+
+def _goes_on(record: _Open, line: Line) -> bool:
+    """Whether a line without a header continues a record that has one (a C++ message, a torn record)."""
+    return False
+
+
+def _open(record: _Open, line: Line) -> None:
+    name = line.form.rpartition(".")[2]
+    if name == "traceback_head":
+        record.state = "frames"
+    elif name == "tail":
+        _tail(record, line)
+    elif name in ("process_head", "thread_head", "spawn"):
+        record.event.opening = line
+        record.event.thread = line.fields.get("thread", "")
+        record.state = "opened"
+
+
+def _take(record: _Open, line: Line) -> bool:
+    """Add a line to an open record; False where it begins a new one."""
+    name = line.form.rpartition(".")[2]
+    event = record.event
+    if record.key is None and name in ("process_head", "thread_head", "spawn", "fatal", "cpp_terminate", "ignored") :
+        return False
+    if name == "traceback_head":
+        if record.key is None and event.chain and not record.pending:
+            return False
+        record.state, record.frames, record.pending = "frames", [], False
+        return True
+    if name.startswith("joint"):
+        record.pending, record.state = True, "joint"
+        return True
+    if record.state == "frames":
+        if name.startswith("frame"):
+            record.frames.append(_frame(line))
+        elif name == "tail":
+            _tail(record, line)
+        elif record.key is None and not line.message.startswith((" ", "\t", "|", "+", "^", "~")) and line.message.strip() and name != "":
+            return False
+        return True
+    if record.state == "joint":
+        if name == "tail" and not line.message.startswith(" "):
+            _tail(record, line)
+        return True
+    if record.state == "message":
+        if name == "tail" and record.key is None and not line.message.startswith((" ", "\t")):
+            return False
+        if name and name not in ("tail", "raised_from", "cpp_frame") and record.key is None:
+            return False
+        if not line.message.strip():
+            record.state = "after"
+            return True
+        record.grown += 1
+        if record.grown > MAX_MESSAGE:
+            return record.key is not None
+        link = event.chain[-1]
+        link.message += "\n" + line.message
+        return True
+    if record.state == "after":
+        if record.key is not None:
+            if name == "tail":
+                _tail(record, line)
+            elif line.message.strip() and event.chain:
+                event.chain[-1].message += "\n" + line.message
+            return True
+        return False
+    if record.state == "opened":
+        if name == "tail":
+            _tail(record, line)
+        return bool(name) or not line.message.strip()
+    if record.key is None:
+        return False
+    if name == "tail" and not event.chain and record.lines > 1:
+        _tail(record, line)
+        return True
+    event.text += "\n" + line.message
+    return True
+
+
+def _frame(line: Line) -> str:
+    f = line.fields
+    return f"{f.get('file', '')}:{f.get('lineno', '')} {f.get('func', '')}".strip()
+
+
+def _tail(record: _Open, line: Line) -> None:
+    """An exception's own line: a new link of the chain, or the same exception printed again."""
+    link = Link(line.fields.get("type", ""), line.fields.get("message", ""), line, record.frames)
+    same = next((old for old in record.event.chain if old.type == link.type and old.message.split("\n")[0] == link.message), None)
+    record.frames, record.state, record.grown = [], "message", 0
+    if same is None:
+        record.event.chain.append(link)
+    record.pending = False
+
+
+def _finish(record: _Open) -> None:
+    event = record.event
+    for link in event.chain:
+        link.message = link.message.rstrip()
+
+
+def has_time(line: Line) -> bool:
+    """Whether the line has a stamp of its own, of its emitter or of its wrapper."""
+    return line.time != NO_TIME or line.envelope_time != NO_TIME

@@ -1,0 +1,127 @@
+"""All line grammars, compiled once and kept in a cache; Lark's own tables are unpacked only when a line is parsed.
+
+The folders: ``envelopes`` (peeled again and again), ``dialects`` (one per line) and ``texts`` (what messages and untagged
+lines themselves can be: tracebacks, aborts, summary blocks), each in the order of its ``order.toml``, then by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from k3logs import paths
+from k3logs.errors import AuthorError
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+    from k3logs.grammar.line import Form
+
+LAYOUT = 3
+"""Raised when what the cache holds changes shape."""
+
+
+@dataclass(slots=True)
+class FormSet:
+    """The forms of one folder in the order in which they are tried, and each grammar's Lark tables, packed."""
+
+    forms: tuple[Form, ...]
+    packed: dict[str, bytes]
+    _larks: dict[str, Lark] = field(default_factory=dict)
+
+    def parse(self, grammar: str, line: str) -> dict[str, str] | None:
+        """Read one line with Lark; None where it is not of this grammar."""
+        from lark.exceptions import UnexpectedInput
+
+        from k3logs.grammar.line import read_tree
+
+        lark = self._larks.get(grammar)
+        if lark is None:
+            from lark import Lark
+
+            lark = self._larks[grammar] = Lark.load(BytesIO(self.packed[grammar]))
+        try:
+            return read_tree(lark.parse(line))
+        except UnexpectedInput:
+            return None
+
+
+@dataclass(slots=True)
+class Bundle:
+    """The compiled grammars of an installation plus those of the user's folders."""
+
+    envelopes: FormSet
+    dialects: FormSet
+    texts: FormSet
+
+
+def load(extra: Sequence[Path] = ()) -> Bundle:
+    """Compile the shipped grammars and those in ``extra`` folders, or take them from the cache.
+
+    Raises:
+        AuthorError: a grammar is wrong, or one of its samples is not read as it says.
+    """
+    folders = [paths.data_folder("grammars"), *extra]
+    files = sorted(f for folder in folders for f in folder.rglob("*") if f.suffix in {".lark", ".toml"})
+    digest = hashlib.sha1(f"{LAYOUT}".encode(), usedforsecurity=False)
+    for file in files:
+        digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
+    cache = paths.cache_folder() / f"grammars-{digest.hexdigest()[:20]}.pickle"
+    try:
+        with cache.open("rb") as stored:
+            bundle = pickle.load(stored)  # our own file, in the user's own cache folder
+        if isinstance(bundle, Bundle):
+            return bundle
+    except (OSError, pickle.PickleError, EOFError, AttributeError, ImportError, ValueError):
+        pass
+    bundle = Bundle(_compile(folders, "envelopes"), _compile(folders, "dialects"), _compile(folders, "texts"))
+    store(cache, bundle)
+    return bundle
+
+
+def store(path: Path, value: object) -> None:
+    """Write a cache file in one step; a folder that cannot be written is no error."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as out:
+            pickle.dump(value, out, protocol=pickle.HIGHEST_PROTOCOL)
+        os.replace(out.name, path)
+    except OSError:
+        return
+
+
+def _order(folder: Path) -> list[str]:
+    file = folder / "order.toml"
+    if not file.is_file():
+        return []
+    try:
+        return [str(name) for name in tomllib.loads(file.read_text())["order"]]
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        raise AuthorError(file, 0, f"not an order file: {error}", 'write order = ["name", ...]') from error
+
+
+def _compile(folders: Sequence[Path], kind: str) -> FormSet:
+    from k3logs.grammar.line import LineGrammar
+    from k3logs.grammar.samples import check
+
+    forms: list[Form] = []
+    packed: dict[str, bytes] = {}
+    for root in folders:
+        folder = root / kind
+        rank = {name: n for n, name in enumerate(_order(folder))}
+        for file in sorted(folder.glob("*.lark"), key=lambda f: (rank.get(f.stem, len(rank)), f.stem)):
+            grammar = LineGrammar(file, folders[0])
+            check(grammar, file.with_suffix(".samples.toml"))
+            forms += grammar.forms
+            out = BytesIO()
+            grammar.lark.save(out)
+            packed[grammar.name] = out.getvalue()
+    return FormSet(tuple(forms), packed)
