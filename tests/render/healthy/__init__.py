@@ -1,0 +1,1 @@
+"""Scenes in which nothing failed, whatever the lines look like."""

@@ -1,0 +1,1 @@
+"""Scenes in which something failed."""
