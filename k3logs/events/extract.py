@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -117,8 +119,8 @@ class Extractor:
                     np.full(count, NO_TIME, np.int64), np.zeros(count, np.int64), [main], np.zeros(count, np.int16),
                     np.arange(count, dtype=np.int32), np.zeros(count, np.bool_), pieces.newlines, pieces.repaired)
 
-    def _read(self, rows: Rows, block: int, rest: Places, sites: bool, depth: int) -> None:
-        """Peel the lines ``rest`` of a block down to their messages."""
+    def _read(self, rows: Rows, block: int, rest: Places, sites: bool, depth: int, joined: bool = False) -> None:
+        """Peel the lines ``rest`` of a block down to their messages; ``joined`` where its pieces are together already."""
         lines = rows.blocks[block]
         every = rest
         for _ in range(MAX_LAYERS):
@@ -134,7 +136,8 @@ class Extractor:
             for peeled in found:
                 self._note(rows, lines, peeled, envelope=True)
             rest = np.concatenate([p.place for p in found]) if found else rest[:0]
-        every = self._join(rows, block, every, sites, depth)
+        if not joined:
+            every = self._join(rows, block, every, sites, depth)
         for peeled in self._dialects.peel(lines, every, sites):
             self._note(rows, lines, peeled, envelope=False)
             if peeled.site is not None:
@@ -149,14 +152,15 @@ class Extractor:
         if not envelope:
             rows.grain[row[stamped]] = peeled.grain[stamped]
 
-    def _derive(self, rows: Rows, text: pl.Series, places: npt.NDArray[np.int64], sites: bool, depth: int = 0, done: bool = False) -> None:
+    def _derive(self, rows: Rows, text: pl.Series, places: npt.NDArray[np.int64], sites: bool, depth: int = 0,
+                done: bool = False, joined: bool = False) -> None:
         """Go on with rewritten text in place of some rows' own."""
         block = from_series(text, places.astype(np.int32))
         rows.blocks.append(block)
         rows.block[places] = len(rows.blocks) - 1
         rows.place[places] = np.arange(len(block), dtype=np.int32)
         if not done:
-            self._read(rows, len(rows.blocks) - 1, np.arange(len(block), dtype=np.int64), sites, depth + 1)
+            self._read(rows, len(rows.blocks) - 1, np.arange(len(block), dtype=np.int64), sites, depth + 1, joined)
 
     # ---- wrappers that are JSON ------------------------------------------------
     def _json(self, rows: Rows, block: int, braces: Places, sites: bool, depth: int) -> Places:
@@ -180,8 +184,7 @@ class Extractor:
         frame, places = frame[good], places[good]
         row = lines.row[places].astype(np.int64)
         key = frame["stream"] + frame["partial"]
-        header = self._json_keys.number(
-            key, lambda k, _: self.headers.single("docker_json.line", k, lambda: Header({"stream": k[:-1], "partial": k[-1]}, ("docker_json.line",))))
+        header = self._json_keys.number(key, lambda fresh, _: [self.headers.single("docker_json.line", k, _docker_header(k)) for k in fresh])
         rows.header[row] = self.headers.below(rows.header[row], header)
         stamp, _ = self._json_stamp.read(frame["stamp"])
         rows.envelope_time[row] = stamp
@@ -199,7 +202,7 @@ class Extractor:
         frame, places = frame[good], places[good]
         row = lines.row[places].astype(np.int64)
         header = self._json_keys.number(
-            frame["key"], lambda k, _: self.headers.single(record_json.FORM, k, lambda: record_json.header(k)))
+            frame["key"], lambda fresh, _: [self.headers.single(record_json.FORM, k, partial(record_json.header, k)) for k in fresh])
         rows.header[row] = self.headers.below(rows.header[row], header)
         for kind, stamps in record_json.stamps(frame):
             read, grain = StampReader(kind).read(stamps)
@@ -222,6 +225,7 @@ class Extractor:
         concerned = np.isin(header, [h for h in cutting if stream[h] in busy])
         texts = lines.text(places[concerned])
         kept: list[int] = []
+        finished: dict[int, str] = {}
         for place, text, number in zip(places[concerned].tolist(), texts, header[concerned].tolist(), strict=True):
             name, closes = stream[number], known[number].fields["partial"] == "F"
             if closes and not self.joiner.waits(name):
@@ -235,8 +239,14 @@ class Extractor:
             first, whole, _ = done
             rows.dropped[row] = row != first
             rows.dropped[first] = False
-            self._derive(rows, pl.Series([whole]), np.array([first]), sites, depth)
+            finished[first] = whole
+        if finished:
+            self._derive(rows, pl.Series(list(finished.values())), np.array(list(finished)), sites, depth, joined=True)
         return np.sort(np.concatenate([places[~concerned], np.array(kept, np.int64)]))
+
+
+def _docker_header(key: str) -> Callable[[], Header]:
+    return lambda: Header({"stream": key[:-1], "partial": key[-1]}, ("docker_json.line",))
 
 
 def _stream(header: Header) -> str:

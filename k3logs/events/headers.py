@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +13,7 @@ MAX_KEYS = 20_000
 """Different keys of one form that are parsed; further ones are known by their form alone, and coverage says so."""
 
 Codes = npt.NDArray[np.int32]
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -86,11 +87,11 @@ class KeyColumn:
         self._anchor = pl.Series([""]).cast(self._type)
         self.table: npt.NDArray[np.int32] = np.full(16, -1, np.int32)
 
-    def number(self, keys: pl.Series, learn: Callable[[str, int], int]) -> Codes:
-        """Numbers of ``keys``; ``learn(key, place)`` is called for each text seen for the first time.
+    def number(self, keys: pl.Series, learn: Callable[[pl.Series, Places], Sequence[int] | Codes]) -> Codes:
+        """Numbers of ``keys``; ``learn`` is called once for all texts seen for the first time.
 
         Args:
-            learn: gets the text and the place in ``keys`` where it stands first, returns its number.
+            learn: gets those texts and the places in ``keys`` where each stands first; returns their numbers.
         """
         column = keys.cast(self._type)
         codes = column.to_physical().to_numpy()
@@ -102,10 +103,10 @@ class KeyColumn:
             grown[: len(self.table)] = self.table
             self.table = grown
         numbers = self.table[codes]
-        if (numbers < 0).any():
-            fresh, places = np.unique(codes[numbers < 0], return_index=True)
-            where = np.flatnonzero(numbers < 0)[places]
-            for code, place in zip(fresh.tolist(), where.tolist(), strict=True):
-                self.table[code] = learn(str(keys[place]), place)
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            fresh, places = np.unique(codes[unknown], return_index=True)
+            where = unknown[places]
+            self.table[fresh] = learn(keys[where], where)
             numbers = self.table[codes]
         return numbers

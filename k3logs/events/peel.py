@@ -130,7 +130,7 @@ class Peeler:
         for group in groups:
             length += frame[group].str.len_bytes().to_numpy().astype(np.int32)
         keys = self._keys(form, frame)
-        header = one.keys.number(keys, lambda key, n: self._learn(one, lines, place[n], key))
+        header = one.keys.number(keys, lambda fresh, at: [self._learn(one, lines, int(place[n]), k) for k, n in zip(fresh, at.tolist(), strict=True)])
         if one.reader and "stamp" in frame.columns:
             stamp, grain = one.reader.read(frame["stamp"])
         else:

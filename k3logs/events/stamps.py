@@ -51,7 +51,7 @@ class StampReader:
     def __init__(self, kind: tuple[str, ...]) -> None:
         self.kind = kind
         self._column = KeyColumn()
-        self._seconds: list[int] = []
+        self._seconds = np.zeros(0, np.int64)
 
     def read(self, text: pl.Series) -> tuple[Nanos, int]:
         """Nanoseconds since 1970 (UTC if the stamp has a zone, else as printed) and the resolution, also ns."""
@@ -60,12 +60,13 @@ class StampReader:
         grain = resolution(str(text[0]))
         if grain == SECOND and "EPOCH" not in self.kind:
             places = self._column.number(text, self._learn)
-            return np.array(self._seconds, np.int64)[places], grain
+            return self._seconds[places], grain
         return self._parse(text), grain
 
-    def _learn(self, text: str, _: int) -> int:
-        self._seconds.append(int(self._parse(pl.Series([text]))[0]))
-        return len(self._seconds) - 1
+    def _learn(self, text: pl.Series, _: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        start = len(self._seconds)
+        self._seconds = np.concatenate([self._seconds, self._parse(text)])
+        return np.arange(start, len(self._seconds), dtype=np.int32)
 
     def _parse(self, text: pl.Series) -> Nanos:
         iso = self._iso(text)

@@ -109,7 +109,6 @@ def _order(folder: Path) -> list[str]:
 
 
 def _compile(folders: Sequence[Path], kind: str) -> FormSet:
-    from k3logs.grammar.line import LineGrammar
     from k3logs.grammar.samples import check
 
     forms: list[Form] = []
@@ -118,8 +117,7 @@ def _compile(folders: Sequence[Path], kind: str) -> FormSet:
         folder = root / kind
         rank = {name: n for n, name in enumerate(_order(folder))}
         for file in sorted(folder.glob("*.lark"), key=lambda f: (rank.get(f.stem, len(rank)), f.stem)):
-            grammar = LineGrammar(file, folders[0])
-            check(grammar, file.with_suffix(".samples.toml"))
+            grammar = check(file, folders[0])
             forms += grammar.forms
             out = BytesIO()
             grammar.lark.save(out)
