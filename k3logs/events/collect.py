@@ -32,11 +32,14 @@ class Collector:
         if several.any():  # records that came as one JSON object with their lines inside
             rows = rows.with_columns(rows["message"].str.split("\n")).explode("message")
         lines = from_series(rows["message"].fill_null(""), np.arange(len(rows), dtype=np.int32))
+        empty: dict[str, str] = {}
         forms: dict[int, tuple[str, dict[str, str]]] = {}
         for form, places, columns in self._texts.columns(lines, np.arange(len(rows), dtype=np.int64)):
+            if columns.is_empty():
+                forms |= dict.fromkeys(places.tolist(), (form.id, empty))
+                continue
             for place, fields in zip(places.tolist(), columns.to_dicts(), strict=True):
                 forms[place] = form.id, {k: v for k, v in fields.items() if v is not None}
-        empty: dict[str, str] = {}
         for place, row in enumerate(rows.iter_rows(named=True)):
             form, fields = forms.get(place, ("", empty))
             yield Line(row["line"], row["part"], row["header"], row["time"], row["envelope_time"], row["grain"],

@@ -87,12 +87,12 @@ class Peeler:
         """Read all columns of whole lines: each form with the places it claims and its columns there."""
         for one, places, candidates, bits in self._dispatch(lines, among):
             where = places[candidates]
-            pattern = pl.col("text").str.extract_groups(one.form.pattern)
-            frame = pl.DataFrame([lines.text(where)]).select(pattern.alias("g"), pl.col("text").str.contains(one.form.pattern).alias("ok"))
-            matched = np.flatnonzero(frame["ok"].to_numpy())
+            text = lines.text(where)
+            matched = np.flatnonzero(text.str.contains(one.form.pattern).to_numpy())
             if len(matched):
                 bits[candidates[matched]] = 0
-                yield one.form, where[matched], frame["g"].struct.unnest()[matched]
+                groups = text[matched].str.extract_groups(one.form.pattern)
+                yield one.form, where[matched], groups.struct.unnest() if one.form.columns else pl.DataFrame()
 
     def _dispatch(self, lines: Lines, among: Places) -> Iterator[tuple[_Form, Places, Places, npt.NDArray[np.uint64]]]:
         """Forms that may stand on some of the lines: the form, places, which of these, and the bits still open."""

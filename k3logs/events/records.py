@@ -21,7 +21,12 @@ MAX_MESSAGE = 40
 _GAP = 3
 """Lines of other streams apart, at most, for an untagged line to go on with the record above it."""
 
-_STRUCTURE = frozenset({"traceback_head", "frame", "frame_nofunc", "joint_cause", "joint_context", "tail", "carets"})
+_HEADS = frozenset({"traceback_head", "group_head", "original_head"})
+_FRAMES = frozenset({"frame", "frame_nofunc", "fault_frame", "frame_repeated", "group_rule"})
+_JOINTS = frozenset({"caused", "during"})
+_TAILS = frozenset({"tail", "bare_tail", "group_tail"})
+_OPENINGS = frozenset({"process_head", "thread_head", "spawn_head"})
+_ALONE = _OPENINGS | {"fatal", "terminate", "terminate_bare", "ignored", "segfault_banner", "absl_signal", "entry", "root_cause", "failures"}
 
 
 @dataclass(slots=True)
@@ -125,9 +130,8 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
         dialect = known[line.header].dialect
         key = (line.header, line.time, line.site) if dialect else None
         if record is not None and (record.key != key or record.lines >= MAX_LINES or (key is None and line.number - record.last > _GAP)):
-            if not (key is None and record.key is not None and _goes_on(record, line)):
-                close(stream)
-                record = None
+            close(stream)
+            record = None
         if record is None or not _take(record, line):
             close(stream)
             record = open_[stream] = _Open(Event(source, line, line.message), key, line.number)
@@ -143,81 +147,86 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
     return done
 
 
-def _goes_on(record: _Open, line: Line) -> bool:
-    """Whether a line without a header continues a record that has one (a C++ message, a torn record)."""
-    return False
-
-
 def _open(record: _Open, line: Line) -> None:
     name = line.form.rpartition(".")[2]
-    if name == "traceback_head":
+    if name in _HEADS:
         record.state = "frames"
-    elif name == "tail":
+    elif name in _TAILS:
         _tail(record, line)
-    elif name in ("process_head", "thread_head", "spawn"):
+    elif name in _OPENINGS:
         record.event.opening = line
-        record.event.thread = line.fields.get("thread", "")
         record.state = "opened"
 
 
 def _take(record: _Open, line: Line) -> bool:
     """Add a line to an open record; False where it begins a new one."""
     name = line.form.rpartition(".")[2]
-    event = record.event
-    if record.key is None and name in ("process_head", "thread_head", "spawn", "fatal", "cpp_terminate", "ignored") :
+    event, tagged = record.event, record.key is not None
+    if not tagged and name in _ALONE:
         return False
-    if name == "traceback_head":
-        if record.key is None and event.chain and not record.pending:
+    if name in _HEADS:
+        if not tagged and not record.pending and name != "original_head" and (event.chain or record.state == "text"):
             return False
         record.state, record.frames, record.pending = "frames", [], False
         return True
-    if name.startswith("joint"):
+    if name in _JOINTS and (event.chain or tagged):
         record.pending, record.state = True, "joint"
         return True
-    if record.state == "frames":
-        if name.startswith("frame"):
-            record.frames.append(_frame(line))
-        elif name == "tail":
-            _tail(record, line)
-        elif record.key is None and not line.message.startswith((" ", "\t", "|", "+", "^", "~")) and line.message.strip() and name != "":
-            return False
-        return True
-    if record.state == "joint":
-        if name == "tail" and not line.message.startswith(" "):
-            _tail(record, line)
-        return True
-    if record.state == "message":
-        if name == "tail" and record.key is None and not line.message.startswith((" ", "\t")):
-            return False
-        if name and name not in ("tail", "raised_from", "cpp_frame") and record.key is None:
-            return False
-        if not line.message.strip():
-            record.state = "after"
-            return True
-        record.grown += 1
-        if record.grown > MAX_MESSAGE:
-            return record.key is not None
-        link = event.chain[-1]
-        link.message += "\n" + line.message
-        return True
-    if record.state == "after":
-        if record.key is not None:
-            if name == "tail":
+    match record.state:
+        case "frames":
+            return _in_frames(record, line, name)
+        case "joint":
+            if name in _TAILS and not line.message.startswith(" "):
                 _tail(record, line)
-            elif line.message.strip() and event.chain:
-                event.chain[-1].message += "\n" + line.message
             return True
+        case "message":
+            return _in_message(record, line, name)
+        case "after":
+            if tagged and name in _TAILS:
+                _tail(record, line)
+            elif tagged and line.message.strip() and event.chain:
+                event.chain[-1].message += "\n" + line.message
+            return tagged
+        case "opened":
+            if name in _TAILS:
+                _tail(record, line)
+            return bool(name) or not line.message.strip()
+    if not tagged:
         return False
-    if record.state == "opened":
-        if name == "tail":
-            _tail(record, line)
-        return bool(name) or not line.message.strip()
-    if record.key is None:
-        return False
-    if name == "tail" and not event.chain and record.lines > 1:
+    if name in _TAILS:
         _tail(record, line)
+    else:
+        event.text += "\n" + line.message
+    return True
+
+
+def _in_frames(record: _Open, line: Line, name: str) -> bool:
+    """A line below ``Traceback``: a frame, its source, or the exception's own line."""
+    if name in _FRAMES:
+        record.frames.append(_frame(line))
+    elif name in _TAILS:
+        _tail(record, line)
+    elif line.message[:1] not in (" ", "\t", "|", "+", "^", "~", "") and record.frames:
+        # after frames, the first line at the margin is the exception, whatever its name looks like
+        kind, colon, _ = line.message.partition(": ")
+        if " " in kind and not colon:
+            return record.key is not None
+        _tail(record, line)
+    return True
+
+
+def _in_message(record: _Open, line: Line, name: str) -> bool:
+    """A line below an exception's own line: more of its message, or the end of it."""
+    tagged = record.key is not None
+    if not tagged and name and name not in ("raised_from", "cpp_frame") and not line.message.startswith((" ", "\t")):
+        return False
+    if not line.message.strip():
+        record.state = "after" if tagged else "joint_or_end"
         return True
-    event.text += "\n" + line.message
+    record.grown += 1
+    if record.grown > MAX_MESSAGE:
+        return tagged
+    record.event.chain[-1].message += "\n" + line.message
     return True
 
 
@@ -228,7 +237,10 @@ def _frame(line: Line) -> str:
 
 def _tail(record: _Open, line: Line) -> None:
     """An exception's own line: a new link of the chain, or the same exception printed again."""
-    link = Link(line.fields.get("type", ""), line.fields.get("message", ""), line, record.frames)
+    kind, text = line.fields.get("exception", ""), line.fields.get("message", "")
+    if not kind:
+        kind, _, text = line.message.partition(": ")
+    link = Link(kind, text, line, record.frames)
     same = next((old for old in record.event.chain if old.type == link.type and old.message.split("\n")[0] == link.message), None)
     record.frames, record.state, record.grown = [], "message", 0
     if same is None:

@@ -1,0 +1,219 @@
+"""Who is in the logs: every header and every fact that ties a pid, a rank, a node or a tag to another, joined to processes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from k3logs.events.digest import Digest
+from k3logs.events.records import Event
+from k3logs.identity.facts import Fact
+from k3logs.identity.process import Key, Process, Registry, global_rank, kind_of, parallel_of
+
+
+@dataclass(slots=True)
+class Cast:
+    """All processes, and where to find the one that a line came from."""
+
+    processes: list[Process] = field(default_factory=list)
+    of_header: dict[tuple[int, int], Process] = field(default_factory=dict)
+    alone: dict[int, Process] = field(default_factory=dict)
+    by_rank: dict[int, Process] = field(default_factory=dict)
+    by_pid: dict[tuple[str, int], Process] = field(default_factory=dict)
+    source_node: dict[int, str | None] = field(default_factory=dict)
+    header_node: dict[tuple[int, int], str | None] = field(default_factory=dict)
+    node_of_address: dict[str, str] = field(default_factory=dict)
+    world: int | None = None
+    conflicts: list[str] = field(default_factory=list)
+
+    def of_event(self, event: Event) -> Process | None:
+        """The process that printed an event, None where its lines do not say."""
+        return self.of_header.get((event.source, event.first.header)) or self.alone.get(event.source)
+
+    def node_of_event(self, event: Event) -> str | None:
+        """The node that an event was printed on."""
+        return self.header_node.get((event.source, event.first.header)) or self.source_node.get(event.source)
+
+    def of_pid(self, pid: int, node: str | None = None) -> Process | None:
+        """The process of a pid: on that node, else on the only node that has it."""
+        if node is not None and (found := self.by_pid.get((node, pid))):
+            return found
+        hits = {p.id: p for (_, number), p in self.by_pid.items() if number == pid}
+        return next(iter(hits.values())) if len(hits) == 1 else None
+
+    @property
+    def ranks(self) -> list[int]:
+        return sorted(self.by_rank)
+
+    @property
+    def nodes(self) -> list[str]:
+        """Nodes in the order in which sources name them."""
+        seen = dict.fromkeys(n for n in [*self.source_node.values(), *(p.node for p in self.processes)] if n)
+        return list(seen)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() else None
+
+
+def node_of_source(digest: Digest, several: bool) -> str | None:
+    """The node of a source: the one host its lines name, else its pod, else what its path says."""
+    fields = [digest.headers.known[h].fields for h in digest.uses]
+    for name in ("node", "host", "pod"):
+        values = Counter(f[name] for f in fields if name in f)
+        if len(values) == 1:
+            return next(iter(values))
+    hints = digest.source.hints
+    for name in ("node", "pod", "container"):
+        if name in hints:
+            return hints[name]
+    return None
+
+
+def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
+    """Join everything that names a process."""
+    cast = Cast()
+    registry = Registry()
+    several = len(digests) > 1
+    names: dict[Key, Counter[str]] = {}
+    keys_of: dict[tuple[int, int], list[Key]] = {}
+    for number, digest in enumerate(digests):
+        cast.source_node[number] = node_of_source(digest, several)
+    for fact in facts:
+        if fact.address and (node := fact.host or cast.source_node.get(fact.source)):
+            cast.node_of_address.setdefault(fact.address, node)
+    nranks = Counter(f.nranks for f in facts if f.nranks)
+    worlds = Counter(f.world for f in facts if f.world)
+    cast.world = worlds.most_common(1)[0][0] if worlds else max(nranks, default=None)
+    sizes = _sizes(digests, facts)
+    for number, digest in enumerate(digests):
+        for header in digest.uses:
+            fields = digest.headers.known[header].fields
+            node = _node(fields, cast, number)
+            cast.header_node[number, header] = node
+            keys = _keys(fields, digest, number, node, sizes)
+            if keys:
+                keys_of[number, header] = keys
+                registry.join(keys)
+                if name := fields.get("process"):
+                    names.setdefault(keys[0], Counter())[name] += digest.uses[header].count
+    for fact in facts:
+        node = fact.host or cast.header_node.get((fact.source, fact.header)) or cast.source_node.get(fact.source)
+        scope = node or f"source {fact.source}"
+        keys = []
+        if fact.pid is not None:
+            keys.append(("pid", scope, fact.pid))
+        if fact.speaker:
+            keys += keys_of.get((fact.source, fact.header), [])
+        rank = fact.rank if fact.rank is not None else fact.comm_rank if fact.nranks and fact.nranks == cast.world else None
+        if rank is not None:
+            keys.append(("rank", rank))
+        if fact.local_rank is not None and fact.rank is not None and not fact.speaker:
+            keys.append(("local", scope, fact.local_rank))
+        if keys:
+            registry.join(keys)
+    _processes(cast, registry, keys_of, names, digests)
+    for fact in facts:
+        if fact.speaker and fact.parallel and (process := cast.of_header.get((fact.source, fact.header))):
+            process.parallel.update(fact.parallel)
+    return cast
+
+
+def _sizes(digests: Sequence[Digest], facts: Sequence[Fact]) -> dict[str, int]:
+    """How many ranks each parallel dimension has: as configured, else one more than the highest tag."""
+    sizes: dict[str, int] = {}
+    for digest in digests:
+        for header in digest.uses:
+            for name, value in parallel_of(digest.headers.known[header].fields.get("process", "")).items():
+                sizes[name] = max(sizes.get(name, 1), value + 1)
+    for fact in facts:
+        sizes.update({k: v for k, v in fact.sizes.items() if v >= sizes.get(k, 1)})
+    return sizes
+
+
+def _node(fields: dict[str, str], cast: Cast, source: int) -> str | None:
+    if ip := fields.get("ip"):
+        return cast.node_of_address.get(ip, ip)
+    own = cast.source_node.get(source)
+    for name in ("node", "host", "pod", "service"):
+        if name in fields:
+            return own if own is not None and name == "pod" else fields[name]
+    return own
+
+
+def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None, sizes: dict[str, int]) -> list[Key]:
+    scope = node or f"source {source}"
+    keys: list[Key] = []
+    pid, rank, local = _number(fields.get("pid")), _number(fields.get("rank")), _number(fields.get("local_rank"))
+    name = fields.get("process")
+    if pid is not None:
+        keys.append(("pid", scope, pid))
+    if rank is None and name:
+        rank = global_rank(parallel_of(name), sizes)
+        if rank is None and (short := fields.get("parallel", "")).startswith("TP"):
+            rank = _number(short[2:])
+        if rank is None and name.startswith("VllmWorker-"):
+            rank = _number(name.rpartition("-")[2])
+    if rank is not None:
+        keys.append(("rank", rank))
+    elif local is not None:
+        keys.append(("local", scope, local))
+    if not keys and name:
+        keys.append(("name", scope, name))
+    if not keys and "rank" in digest.source.hints:
+        keys.append(("rank", int(digest.source.hints["rank"])))
+    return keys
+
+
+def _processes(cast: Cast, registry: Registry, keys_of: dict[tuple[int, int], list[Key]], names: dict[Key, Counter[str]], digests: Sequence[Digest]) -> None:
+    """Make a process of each group of joined keys."""
+    tags: dict[Key, Counter[str]] = {}
+    for key, counted in names.items():
+        tags.setdefault(registry.find(key), Counter()).update(counted)
+    made: dict[Key, Process] = {}
+    for root, keys in sorted(registry.groups().items(), key=lambda g: str(g[0])):
+        process = made[root] = Process(len(cast.processes))
+        cast.processes.append(process)
+        ranks = sorted({int(str(k[1])) for k in keys if k[0] == "rank"})
+        if len(ranks) > 1:
+            cast.conflicts.append(f"one process is called rank {' and rank '.join(map(str, ranks))}")
+        process.rank = ranks[0] if ranks else None
+        for key in keys:
+            if key[0] == "pid":
+                pid = int(str(key[2]))
+                process.pids.add(pid)
+                process.node = process.node or (None if str(key[1]).startswith("source ") else str(key[1]))
+                cast.by_pid[str(key[1]), pid] = process
+            elif key[0] == "local":
+                process.parallel["local_rank"] = int(str(key[2]))
+        process.pid = min(process.pids) if process.pids else None
+        if found := tags.get(root):
+            # the tag with most dimensions: a worker is called Worker before its groups exist
+            process.name = max(found, key=lambda n: (len(parallel_of(n)), n.count("_"), found[n]))
+            process.parallel.update(parallel_of(process.name))
+        process.kind = kind_of(process.name)
+        if process.kind == "other" and process.rank is not None:
+            process.kind = "worker"
+        if process.rank is not None:
+            cast.by_rank.setdefault(process.rank, process)
+    for (source, header), keys in keys_of.items():
+        process = made[registry.find(keys[0])]
+        process.sources.add(source)
+        process.node = process.node or cast.header_node.get((source, header))
+        cast.of_header[source, header] = process
+    for number, digest in enumerate(digests):
+        inside = {p.id: p for (s, _), p in cast.of_header.items() if s == number}
+        if len(inside) == 1:
+            cast.alone[number] = next(iter(inside.values()))
+        elif not inside and "rank" in digest.source.hints:
+            rank = int(digest.source.hints["rank"])
+            process = cast.by_rank.get(rank)
+            if process is None:
+                process = Process(len(cast.processes), rank=rank, kind="worker", node=cast.source_node.get(number))
+                cast.processes.append(process)
+                cast.by_rank[rank] = process
+            process.sources.add(number)
+            cast.alone[number] = process
+
+
