@@ -1,7 +1,7 @@
 """All line grammars, compiled once and kept in a cache; Lark's own tables are unpacked only when a line is parsed.
 
-The folders: ``envelopes`` (peeled again and again), ``dialects`` (one per line) and ``texts`` (what messages and untagged
-lines themselves can be: tracebacks, aborts, summary blocks), each in the order of its ``order.toml``, then by name.
+``envelopes`` are peeled again and again, one of the ``dialects`` reads what is left; the dialects that ``order.toml`` names as
+``texts`` are what untagged lines and messages themselves can be: tracebacks, aborts, summary blocks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from k3logs.grammar.line import Form
 
-LAYOUT = 3
+LAYOUT = 4
 """Raised when what the cache holds changes shape."""
 
 
@@ -82,7 +82,13 @@ def load(extra: Sequence[Path] = ()) -> Bundle:
             return bundle
     except (OSError, pickle.PickleError, EOFError, AttributeError, ImportError, ValueError):
         pass
-    bundle = Bundle(_compile(folders, "envelopes"), _compile(folders, "dialects"), _compile(folders, "texts"))
+    order = _order(folders[0])
+    texts = order["texts"]
+    bundle = Bundle(
+        _compile(folders, "envelopes", order["envelopes"]),
+        _compile(folders, "dialects", order["dialects"], without=texts),
+        _compile(folders, "dialects", texts, only=texts),
+    )
     store(cache, bundle)
     return bundle
 
@@ -98,25 +104,26 @@ def store(path: Path, value: object) -> None:
         return
 
 
-def _order(folder: Path) -> list[str]:
-    file = folder / "order.toml"
-    if not file.is_file():
-        return []
+def _order(root: Path) -> dict[str, list[str]]:
+    """The names in ``order.toml``: in which order grammars are tried, and which dialects are texts."""
+    file = root / "order.toml"
     try:
-        return [str(name) for name in tomllib.loads(file.read_text())["order"]]
-    except (tomllib.TOMLDecodeError, KeyError) as error:
-        raise AuthorError(file, 0, f"not an order file: {error}", 'write order = ["name", ...]') from error
+        data = tomllib.loads(file.read_text())
+        return {key: [str(name) for name in data[key]] for key in ("envelopes", "dialects", "texts")}
+    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
+        raise AuthorError(file, 0, f"not an order file: {error}", "it lists envelopes, dialects and texts") from error
 
 
-def _compile(folders: Sequence[Path], kind: str) -> FormSet:
+def _compile(folders: Sequence[Path], kind: str, order: Sequence[str], without: Sequence[str] = (), only: Sequence[str] | None = None) -> FormSet:
     from k3logs.grammar.samples import check
 
+    rank = {name: n for n, name in enumerate(order)}
     forms: list[Form] = []
     packed: dict[str, bytes] = {}
     for root in folders:
-        folder = root / kind
-        rank = {name: n for n, name in enumerate(_order(folder))}
-        for file in sorted(folder.glob("*.lark"), key=lambda f: (rank.get(f.stem, len(rank)), f.stem)):
+        for file in sorted((root / kind).glob("*.lark"), key=lambda f: (rank.get(f.stem, len(rank)), f.stem)):
+            if file.stem in without or (only is not None and file.stem not in only):
+                continue
             grammar = check(file, folders[0])
             forms += grammar.forms
             out = BytesIO()

@@ -94,16 +94,18 @@ class _Glushkov:
 
     def _repeat(self, low: int, high: int, item: Any, group: str) -> tuple[bool, set[int], set[int]]:
         if high <= _UNROLL:
-            nullable, first, last = True, set[int](), set[int]()
+            # x{1,3} is x(x(x)?)?: what may be missing is the rest, never one in the middle
+            first, last, before = set[int](), set[int](), set[int]()
+            missing = True
             for count in range(high):
                 n, f, t = self._sequence(item, group)
-                n = n or count >= low
-                for position in last:
+                for position in before:
                     self.follow[position] |= f
-                first = first | f if nullable else first
-                last = last | t if n else t
-                nullable = nullable and n
-            return nullable, first, last
+                first = first | f if missing else first
+                missing = missing and n
+                before = before | t if n else t
+                last = last | before if count + 1 >= low else last
+            return low == 0 or missing, first, last
         nullable, first, last = self._sequence(item, group)
         for position in last:
             self.follow[position] |= first
