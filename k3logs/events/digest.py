@@ -6,6 +6,7 @@ there were.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,6 +46,7 @@ class Use:
     last_time: int = NO_TIME
     first_envelope: int = NO_TIME
     last_envelope: int = NO_TIME
+    last_text: str = ""
 
 
 @dataclass(slots=True)
@@ -117,7 +119,8 @@ class Digester:
         last = np.zeros(len(count), np.int32)
         last[rows.header] = order
         first[rows.header[::-1]] = order[::-1]
-        for header in present.tolist():
+        texts = rows.messages(last[present].astype(np.int64)).str.slice(0, 300).to_list()
+        for header, text in zip(present.tolist(), texts, strict=True):
             use = self.digest.uses.setdefault(header, Use())
             a, b = int(first[header]), int(last[header])
             if not use.count:
@@ -126,6 +129,7 @@ class Digester:
             use.count += int(count[header])
             use.last_line = self.digest.lines + int(rows.number[b]) + 1
             use.last_time, use.last_envelope = int(rows.time[b]), int(rows.envelope_time[b])
+            use.last_text = text
             dialect = self._extractor.headers.known[header].dialect or "untagged"
             self.digest.by_dialect[dialect] = self.digest.by_dialect.get(dialect, 0) + int(count[header])
 
@@ -193,7 +197,7 @@ class Digester:
         return self.digest
 
 
-def digest(source: Source, extractor: Extractor, gates: Gates, size: int = CHUNK) -> Digest:
+def digest(source: Source, extractor: Extractor, gates: Gates, size: int = CHUNK, progress: Callable[[str, int], None] | None = None) -> Digest:
     """Read one source to its end."""
     digester = Digester(extractor, gates, source)
     stream = source.open()
@@ -202,6 +206,8 @@ def digest(source: Source, extractor: Extractor, gates: Gates, size: int = CHUNK
             digester.add(data, used)
             if forced:
                 digester.digest.notices.append("a line of more than 64 MiB was cut")
+            if progress is not None:
+                progress(source.name, digester.digest.bytes)
     finally:
         stream.close()
     return digester.finish()

@@ -1,0 +1,85 @@
+"""A crash: of all failures that could be the first, which was?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from k3logs.clocks.when import Times
+from k3logs.incidents.failure import LOUD_SPECIFICITY, Failure
+from k3logs.incidents.fingerprint import fingerprint
+
+SAME_MOMENT = 30.0
+"""Seconds within which one failure on many ranks is one failure of all."""
+
+CLEARLY = 30
+"""Difference in specificity that outweighs the order in one file."""
+
+_TIER = {"worker": 0, "kernel": 0, "other": 1, "engine": 2, "api": 3, "launcher": 4}
+
+
+@dataclass(slots=True)
+class Choice:
+    """The root that was chosen, by which rule, and why.
+
+    Attributes:
+        rule: name of the rule that decided; its hit rate is in ``k3logs/verdict/data/rules.toml``.
+        others: further candidates, best first.
+        ranks: all ranks that failed alike, for a failure of many.
+        penalties: named reasons for less confidence.
+    """
+
+    root: Failure | None
+    rule: str
+    why: list[str] = field(default_factory=list)
+    others: list[Failure] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    penalties: list[str] = field(default_factory=list)
+    kind: str = "crash"
+
+
+def choose(candidates: Sequence[Failure], times: Times, world: int | None) -> Choice:
+    """The first failure among candidates, none of which is known to follow from another."""
+    strong = [c for c in candidates if c.specificity > LOUD_SPECIFICITY + 10] or list(candidates)
+    ordered = sorted(strong, key=lambda c: (c.low, c.event.source, c.line))
+    if len(ordered) == 1:
+        only = ordered[0]
+        return Choice(only, "crash.only" if only.observed else "death.named",
+                      ["it is the only failure in the logs that no other explains" if only.observed else "nothing that it printed explains its death"])
+    groups: dict[str, list[Failure]] = {}
+    for c in ordered:
+        groups.setdefault(fingerprint(c), []).append(c)
+    minimal = [c for c in ordered if not any(before(o, c, times) for o in ordered if o is not c)]
+    first = min(minimal or ordered, key=_preference)
+    alike = groups[fingerprint(first)]
+    ranks = sorted({c.process.rank for c in alike if c.process and c.process.rank is not None})
+    others = [c for c in ordered if c not in alike]
+    if len(ranks) > 1 and max(c.low for c in alike) - min(c.low for c in alike) <= SAME_MOMENT and 2 * len(ranks) > (world or len(ranks)):
+        return Choice(first, "crash.all_ranks", [f"the same failure on {len(ranks)} ranks within {SAME_MOMENT:.0f} s"], others, ranks, kind="spmd")
+    why = []
+    if all(before(first, o, times) for o in ordered if o is not first):
+        rule = "crash.first"
+        why.append("it is certainly before every other candidate, clock bounds included")
+    elif len(minimal) == 1:
+        rule = "crash.first"
+        why.append("no other candidate can be before it")
+    else:
+        rule = "crash.likely"
+        why.append(f"the order of {len(minimal)} candidates is not certain; this one names a cause most precisely")
+    return Choice(first, rule, why, others, ranks if len(ranks) > 1 else [])
+
+
+def _preference(c: Failure) -> tuple[int, int, float, int, int]:
+    tier = _TIER[c.process.kind] if c.process else 1
+    return (-(c.specificity // CLEARLY), tier, c.low, c.event.source, c.line)
+
+
+def before(a: Failure, b: Failure, times: Times) -> bool:
+    """Whether ``a`` is known to be before ``b``: in one process by order, in one source by clearly different times, between
+    nodes only outside all clock bounds."""
+    if a.process is not None and a.process is b.process and a.event.source == b.event.source:
+        return (a.line, a.event.order) < (b.line, b.event.order)
+    if a.event.source == b.event.source or (a.node is not None and a.node == b.node):
+        return a.high <= b.low and a.low < b.low
+    bounds = times.between(a.node, b.node)
+    return b.low - a.high > bounds

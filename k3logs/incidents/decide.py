@@ -1,0 +1,129 @@
+"""Nothing, a stop, a crash, a hang, or a failure of all: decide the kind first, then who was first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from k3logs.clocks.when import Times
+from k3logs.identity.cast import Cast
+from k3logs.identity.process import Process
+from k3logs.incidents import crash, hang
+from k3logs.incidents.crash import Choice
+from k3logs.incidents.failure import Failure
+from k3logs.incidents.roles import Stop
+
+CANDIDATE = frozenset({"initiating"})
+
+
+@dataclass(slots=True)
+class Decision:
+    """The outcome with the choice behind it."""
+
+    outcome: str
+    choice: Choice
+    missing: list[str] = field(default_factory=list)
+    findings: list[tuple[str, str, list[Failure]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Scene:
+    """All that a decision rests on."""
+
+    failures: list[Failure]
+    cast: Cast
+    times: Times
+    stops: list[Stop]
+    reached: str | None
+    known: bool
+    collectives: list[hang.Collective]
+    last_seen: dict[int, float]
+
+
+def decide(scene: Scene) -> Decision:
+    """Choose the outcome and the root."""
+    by_role: dict[str, list[Failure]] = {}
+    for f in scene.failures:
+        by_role.setdefault(f.role, []).append(f)
+    _deaths(by_role, scene.cast)
+    candidates = by_role.get("initiating", [])
+    findings = [("request_errors", "requests failed while the server lived", by_role["request"])] if "request" in by_role else []
+    if "handled" in by_role:
+        findings.append(("handled_errors", "errors after which their process went on", by_role["handled"]))
+    if candidates:
+        return Decision("failure", crash.choose(candidates, scene.times, scene.cast.world), findings=findings)
+    symptoms, cascades, loud = by_role.get("symptom", []), by_role.get("cascade", []), by_role.get("loud", [])
+    if symptoms:
+        choice = hang.choose(symptoms, by_role.get("handled", []), scene.collectives, scene.cast, scene.last_seen)
+        outcome = "inconclusive" if choice.rule == "hang.unknown" else "failure"
+        return Decision(outcome, choice, ["logs of all ranks, of all nodes", "stack dumps of all ranks while it hangs (py-spy dump --pid PID)"], findings)
+    if cascades:
+        return _consequences(cascades, loud, scene, findings)
+    if scene.stops and scene.reached is not None and scene.reached not in ("serving", "shutdown"):
+        return Decision("failure", Choice(None, "stop.start", ["it was told to stop before it served"], kind="stop"), findings=findings)
+    if loud and not scene.known:
+        choice = crash.choose(loud, scene.times, scene.cast.world)
+        choice.penalties.append("an error record that no signature knows")
+        return Decision("inconclusive", choice, ["the logs of the other processes"], findings)
+    if loud:
+        findings.append(("error_records", "error records that ended nothing", loud))
+    if not scene.known:
+        return Decision("inconclusive", Choice(None, "nothing", []), ["the log of the failed container itself (docker logs --timestamps NAME 2>&1)"], findings)
+    if scene.reached is not None and scene.reached not in ("serving", "shutdown", "config") and not scene.stops:
+        return Decision("inconclusive", Choice(None, "stalled", [f"the start-up came as far as {scene.reached} and the log ends there"], kind="hang"),
+                        ["the rest of the log, if there is one", "stack dumps of all ranks (py-spy dump --pid PID)"], findings)
+    return Decision("no_failure", Choice(None, "nothing", []), findings=findings)
+
+
+def _deaths(by_role: dict[str, list[Failure]], cast: Cast) -> None:
+    """Deaths that others report: a candidate where the dead told nothing itself, else a consequence."""
+    symptoms = by_role.pop("symptom", [])
+    told = {f.process.id for f in by_role.get("initiating", []) if f.process is not None}
+    left: list[Failure] = []
+    for f in symptoms:
+        dead = _dead(f, cast)
+        if "exit_code" not in f.fields and "signal" not in f.fields and "worker" not in f.fields:
+            left.append(f)
+            continue
+        code = f.fields.get("exit_code", "")
+        if dead is not None and dead.id in told:
+            f.role = "cascade"
+            by_role.setdefault("cascade", []).append(f)
+        elif by_role.get("initiating") and code in ("1", "None", "") and "worker" not in f.fields:
+            f.role = "cascade"
+            by_role.setdefault("cascade", []).append(f)
+        else:
+            f.role, f.observed = "initiating", False
+            f.victim_rank = dead.rank if dead is not None else _worker(f)
+            by_role.setdefault("initiating", []).append(f)
+    if left:
+        by_role["symptom"] = left
+
+
+def _worker(f: Failure) -> int | None:
+    text = f.fields.get("worker", "")
+    return int(text) if text.isdigit() else None
+
+
+def _dead(f: Failure, cast: Cast) -> Process | None:
+    """The process whose death a line reports."""
+    if (worker := _worker(f)) is not None:
+        return cast.by_rank.get(worker)
+    if (pid := f.fields.get("peer_pid", "")).isdigit():
+        return cast.of_pid(int(pid), f.node)
+    if (rank := f.fields.get("peer_rank", "")).isdigit():
+        return cast.by_rank.get(int(rank))
+    return None
+
+
+def _consequences(cascades: list[Failure], loud: list[Failure], scene: Scene, findings: list[tuple[str, str, list[Failure]]]) -> Decision:
+    """Only consequences are in the logs: the first of them is the best witness; whom it names may be the culprit."""
+    pool = [f for f in loud if f.low <= min(c.low for c in cascades)] or cascades
+    choice = crash.choose(pool, scene.times, scene.cast.world)
+    choice.rule = "cascade.only"
+    choice.penalties.append("only consequences are in the logs given")
+    choice.why = ["the first failure left no line in these logs; this is the first consequence"]
+    if choice.root is not None:
+        choice.root.observed = False
+    return Decision("failure", choice, ["the logs of the process that failed first: all ranks, all nodes, and earlier containers (--previous)",
+                                        "dmesg -T of the nodes around that time (OOM killer, Xid)"], findings)

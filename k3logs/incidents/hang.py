@@ -1,0 +1,123 @@
+"""A hang: only time-outs and no first error. The culprit is the rank that did not come, not the one that spoke first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from k3logs.identity.cast import Cast
+from k3logs.incidents.crash import Choice
+from k3logs.incidents.failure import Failure
+
+
+@dataclass(slots=True)
+class Collective:
+    """What one rank said of one process group: the last sequence numbers, and the operation that timed out."""
+
+    rank: int
+    group: str
+    enqueued: int | None = None
+    completed: int | None = None
+    seq: int | None = None
+    op: str | None = None
+    size: int | None = None
+
+
+def choose(symptoms: Sequence[Failure], handled: Sequence[Failure], collectives: Sequence[Collective], cast: Cast, last_seen: dict[int, float]) -> Choice:
+    """Who did not come?
+
+    Args:
+        symptoms: time-outs and waits, none explained by a failure.
+        handled: failures after which their process went on: the reason why a rank fell behind, perhaps.
+        last_seen: rank -> aligned time of its last ordinary line, seconds.
+    """
+    witness = min(symptoms, key=lambda s: (-s.specificity, s.low, s.event.source, s.line))
+    for rule, ranks, why in (_named(symptoms), _behind(collectives), _odd_one_out(symptoms, cast), _absent(symptoms, cast), _silent(symptoms, cast, last_seen)):
+        if len(ranks) == 1:
+            return _culprit(ranks[0], rule, why, witness, symptoms, handled, cast)
+        if len(ranks) > 1 and rule == "hang.named":
+            return Choice(witness, rule, [why], list(symptoms[1:3]), ranks, ["several ranks are named"], "hang")
+    joined = next((s for s in symptoms if "joined" in s.fields and "expected" in s.fields), None)
+    if joined is not None:
+        short = int(joined.fields["expected"]) - int(joined.fields["joined"])
+        return Choice(joined, "hang.never_joined", [f"{short} of {joined.fields['expected']} never joined; the logs do not say which"], [], [],
+                      ["the missing one is not named"], "hang")
+    return Choice(witness, "hang.unknown", ["only time-outs are in the logs; no rank is shown to be behind the others"], list(symptoms[1:3]), [],
+                  ["no rank could be singled out"], "hang")
+
+
+def _culprit(rank: int, rule: str, why: str, witness: Failure, symptoms: Sequence[Failure], handled: Sequence[Failure], cast: Cast) -> Choice:
+    own = [f for f in handled if f.process is not None and f.process.rank == rank]
+    if own:
+        root = min(own, key=lambda f: (f.low, f.line))
+        root.role = "initiating"
+        return Choice(root, rule, [why, f"rank {rank} met this error before it fell behind"], list(symptoms[:2]), [], [], "hang")
+    pointing = [s for s in symptoms if _names(s) == [rank]]
+    root = min(pointing or [witness], key=lambda s: (-s.specificity, s.low, s.line))
+    root.victim_rank, root.observed = rank, False
+    return Choice(root, rule, [why], [s for s in symptoms if s is not root][:2], [], [], "hang")
+
+
+def _names(symptom: Failure) -> list[int]:
+    """Ranks that a message names as the ones waited for."""
+    text = symptom.fields.get("missing_rank", "")
+    return [int(t) for t in text.replace(",", " ").split() if t.isdigit()]
+
+
+def _named(symptoms: Sequence[Failure]) -> tuple[str, list[int], str]:
+    """Ranks that messages name, followed to the end: a named rank that itself waits for another is a victim."""
+    waits: dict[int, list[int]] = {}
+    named: Counter[int] = Counter()
+    for s in symptoms:
+        targets = _names(s)
+        own = s.process.rank if s.process else None
+        for target in targets:
+            if target != own:
+                named[target] += 1
+                if own is not None:
+                    waits.setdefault(own, []).append(target)
+    ends = [rank for rank in named if not any(t != rank for t in waits.get(rank, []))]
+    ends = ends or list(named)
+    return "hang.named", sorted(ends), f"messages of other ranks say that they wait for rank {', '.join(map(str, sorted(ends)))}"
+
+
+def _behind(collectives: Sequence[Collective]) -> tuple[str, list[int], str]:
+    """The only rank whose last enqueued operation is lower than all others' in the same group."""
+    by_group: dict[str, dict[int, int]] = {}
+    for c in collectives:
+        number = c.enqueued if c.enqueued is not None else c.seq
+        if number is not None:
+            ranks = by_group.setdefault(c.group, {})
+            ranks[c.rank] = max(number, ranks.get(c.rank, number))
+    for group, ranks in by_group.items():
+        low, high = min(ranks.values()), max(ranks.values())
+        laggards = [r for r, n in ranks.items() if n == low]
+        if low < high and len(laggards) < len(ranks):
+            return "hang.behind", laggards, f"in process group {group} rank {laggards[0]} had enqueued operation {low}, the others {high}"
+    return "hang.behind", [], ""
+
+
+def _odd_one_out(symptoms: Sequence[Failure], cast: Cast) -> tuple[str, list[int], str]:
+    """The only known rank that reported nothing."""
+    told = {s.process.rank for s in symptoms if s.process and s.process.rank is not None}
+    silent = [r for r in cast.ranks if r not in told]
+    return "hang.odd_one_out", silent if len(told) >= 2 else [], f"every other rank reports that it waits; rank {silent[0] if silent else '?'} reports nothing"
+
+
+def _absent(symptoms: Sequence[Failure], cast: Cast) -> tuple[str, list[int], str]:
+    """The only rank of the world without a log."""
+    if cast.world is None or cast.world > 4096:
+        return "hang.absent", [], ""
+    missing = [r for r in range(cast.world) if r not in cast.by_rank]
+    return "hang.absent", missing, f"rank {missing[0] if missing else '?'} of {cast.world} is not in the logs at all"
+
+
+def _silent(symptoms: Sequence[Failure], cast: Cast, last_seen: dict[int, float]) -> tuple[str, list[int], str]:
+    """The rank that fell silent clearly before the others."""
+    if len(last_seen) < 2 or len(last_seen) < len(cast.by_rank):
+        return "hang.silent", [], ""
+    order = sorted(last_seen, key=lambda r: last_seen[r])
+    if last_seen[order[1]] - last_seen[order[0]] < 2.0:
+        return "hang.silent", [], ""
+    return "hang.silent", order[:1], f"rank {order[0]} fell silent {last_seen[order[1]] - last_seen[order[0]]:.0f} s before the next"

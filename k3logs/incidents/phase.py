@@ -1,0 +1,150 @@
+"""In which phase was a process when it failed? Its stack says it best, then what it and its engine last reached."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from k3logs.errors import AuthorError
+from k3logs.events.records import Event
+from k3logs.incidents.failure import Failure
+from k3logs.model import PHASES
+
+FILE = Path(__file__).parent / "data" / "phases.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRule:
+    phase: str
+    functions: frozenset[str]
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseTable:
+    """The data of ``data/phases.toml``; marks are in the order of a start."""
+
+    frames: tuple[FrameRule, ...]
+    marks: tuple[tuple[str, tuple[str, ...]], ...]
+    running: tuple[str, ...]
+    progress: str
+
+    @property
+    def literals(self) -> list[str]:
+        return [text for _, texts in self.marks for text in texts]
+
+
+@cache
+def table(file: Path = FILE) -> PhaseTable:
+    """Read the table.
+
+    Raises:
+        AuthorError: an unknown phase or a missing key.
+    """
+    try:
+        data = tomllib.loads(file.read_text())
+        frames = tuple(FrameRule(f["phase"], frozenset(f["functions"]), tuple(f.get("files", ()))) for f in data["frame"])
+        marks = tuple((m["phase"], tuple(m["texts"])) for m in data["mark"])
+        running = tuple(data["running"]["texts"])
+        progress = str(data["progress"]["pattern"])
+    except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+        raise AuthorError(file, 0, f"not a table of phases: {error}", "it has [[frame]], [[mark]] and [progress]") from error
+    for phase in [f.phase for f in frames] + [m[0] for m in marks]:
+        if phase not in PHASES:
+            raise AuthorError(file, 0, f"unknown phase {phase!r}", f"one of {', '.join(PHASES)}")
+    return PhaseTable(frames, marks, running, progress)
+
+
+def of_frames(frames: Iterable[str]) -> str | None:
+    """The phase that a stack says (frames as ``file:line function``), None where it says nothing.
+
+    The innermost telling frame decides, but a compile below profiling is compile: rules are tried in the table's order.
+    """
+    parsed = [(f.rpartition(" ")[2], f.partition(" ")[0]) for f in frames]
+    for rule in table().frames:
+        for function, file in parsed:
+            if function in rule.functions or any(part in file for part in rule.files):
+                return rule.phase
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One lifecycle mark: who printed it (process id or None), where and in which phase it puts that process."""
+
+    process: int | None
+    kind: str
+    source: int
+    line: int
+    low: float
+    phase: str
+
+
+def mark_of(text: str) -> str | None:
+    """The phase that a line of ordinary output begins, None for most lines."""
+    found = None
+    for phase, texts in table().marks:
+        if any(t in text for t in texts):
+            found = phase
+    return found
+
+
+def order(phase: str) -> int:
+    """Place of a phase in a start."""
+    return PHASES.index(phase)
+
+
+def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, torch_running: set[int]) -> str:
+    """The phase of the failure's process when it failed.
+
+    Args:
+        torch_running: ids of processes that had printed progress of a training or serving loop before.
+    """
+    signature = failure.signature
+    frames = [f for link in event.chain[: failure.link + 1] for f in link.frames] or event.frames
+    if signature and len(signature.phases) == 1 and not frames:
+        return signature.phases[0]
+    if (found := of_frames(frames)) is not None:
+        reached = _reached(failure, marks)
+        if found in ("config", "import", "weight_load", "compile") and reached == "serving":
+            return "serving"
+        if found == "import" and reached not in (None, "config"):
+            return reached or found
+        return found
+    reached = _reached(failure, marks)
+    if failure.process is not None and failure.process.id in torch_running:
+        return "serving"
+    if signature and signature.phases and (reached is None or reached not in signature.phases):
+        return signature.phases[0] if reached is None or len(signature.phases) == 1 else reached
+    if reached is not None:
+        return reached
+    if signature is None and event.chain:
+        kind = event.chain[failure.link].type.rpartition(".")[2]
+        if kind in ("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"):
+            return "import"
+    return "config" if event.chain else "unknown"
+
+
+def _reached(failure: Failure, marks: Sequence[Mark]) -> str | None:
+    """The last mark before the failure: of its own process, else of anyone in its source, else of anyone."""
+    source, line, process = failure.event.source, failure.event.first.number, failure.process
+    before = [m for m in marks if m.source == source and m.line < line]
+    own = [m for m in before if process is not None and m.process == process.id]
+    near = [m for m in before if m.kind != "api" or not own]
+    best = own[-1].phase if own else None
+    if near:
+        # the engine and rank 0 print marks for all; a worker's own older mark does not hold them back
+        last = max(near, key=lambda m: m.line).phase
+        best = last if best is None or order(last) > order(best) else best
+    if best is None:
+        earlier = [m for m in marks if m.low <= failure.low]
+        best = max(earlier, key=lambda m: m.low).phase if earlier else None
+    return best
+
+
+def furthest(found: Sequence[Mark]) -> str | None:
+    """The furthest phase that anyone reached."""
+    return max((m.phase for m in found), key=order, default=None)

@@ -1,0 +1,102 @@
+"""What each failure is in this incident: the most that its text can be, lowered by what else the logs say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from k3logs.identity.cast import Cast
+from k3logs.identity.process import Process
+from k3logs.incidents.failure import Failure
+from k3logs.incidents.fingerprint import fingerprint
+
+_TIER = {"worker": 0, "kernel": 0, "other": 1, "engine": 2, "api": 3, "launcher": 4}
+CANDIDATE = frozenset({"initiating", "first", "loud"})
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a process still did: line of its last ordinary output, per source, and that output's text."""
+
+    last: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+    def went_on(self, source: int, line: int) -> bool:
+        """Whether the process printed ordinary lines in this source behind a line."""
+        return self.last.get(source, (0, ""))[0] > line
+
+
+def merge_copies(failures: Sequence[Failure]) -> list[Failure]:
+    """One failure told several times becomes one: worker, engine core, multiprocessing and API server each print it.
+
+    Tellings by different ranks stay apart: then the same thing happened on each of them.
+    """
+    kept: list[Failure] = []
+    groups: dict[str, list[Failure]] = {}
+    for failure in failures:
+        groups.setdefault(fingerprint(failure), []).append(failure)
+    for group in groups.values():
+        first_of: dict[int | None, Failure] = {}
+        for failure in sorted(group, key=lambda f: (f.low, f.event.source, f.line)):
+            rank = failure.process.rank if failure.process else None
+            if rank in first_of:
+                first_of[rank].copies.append(failure)
+            else:
+                first_of[rank] = failure
+        nameless = first_of.pop(None, None)
+        if nameless is not None and first_of and nameless.event.chain:
+            owner = min(first_of.values(), key=lambda f: (f.low, f.line))
+            owner.copies += [nameless, *nameless.copies]
+        elif nameless is not None:
+            kept.append(_best_teller([nameless, *nameless.copies]))
+        kept += first_of.values()
+    return sorted(kept, key=lambda f: (f.event.source, f.line))
+
+
+def _best_teller(group: list[Failure]) -> Failure:
+    """Of tellings without a rank: the one nearest to the work, then the first."""
+    best = min(group, key=lambda f: (_TIER[f.process.kind if f.process else "other"], f.low, f.event.source, f.line))
+    best.copies = [f for f in group if f is not best]
+    return best
+
+
+@dataclass(slots=True)
+class Stop:
+    """A stop that was asked for: where it was first seen, and whether the deployment was serving by then."""
+
+    source: int
+    line: int
+    low: float
+    failure: Failure | None = None
+
+
+def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress], stops: Iterable[Stop]) -> None:
+    """Lower the roles that cannot stand.
+
+    * what follows an ordered stop in the same source is tear-down;
+    * an error after which its process went on was handled, in the API server it was one request's;
+    * ``first``: a candidate unless its process failed before;
+    * a death whose process told its own failure before is its consequence.
+    """
+    stopped = {stop.source: stop.line for stop in stops}
+    for failure in failures:
+        process = failure.process
+        if failure.role in CANDIDATE | {"symptom", "cascade"} and failure.event.source in stopped and failure.line > stopped[failure.event.source]:
+            failure.role = "teardown"
+            failure.reasons.append("printed after the stop that was asked for")
+        elif failure.role in CANDIDATE and process is not None and _handled(failure, process, progress):
+            failure.role = "request" if process.kind == "api" else "handled"
+            failure.reasons.append(f"{process.label} went on after it")
+    seen: dict[int, Failure] = {}
+    for failure in sorted(failures, key=lambda f: (f.low, f.event.source, f.line)):
+        if failure.role == "first":
+            before = seen.get(failure.process.id) if failure.process else None
+            failure.role = "cascade" if before is not None else "initiating"
+            if before is not None:
+                failure.reasons.append(f"{before.text.splitlines()[0][:80]!r} stands before it in the same process")
+        if failure.role in ("initiating", "symptom") and failure.process is not None:
+            seen.setdefault(failure.process.id, failure)
+
+
+def _handled(failure: Failure, process: Process, progress: dict[int, Progress]) -> bool:
+    done = progress.get(process.id)
+    return done is not None and failure.event.chain != [] and done.went_on(failure.event.source, failure.event.last)

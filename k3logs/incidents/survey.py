@@ -1,0 +1,115 @@
+"""What the ordinary lines say: how far each process came, whether it went on, and when it was told to stop."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from k3logs.clocks.when import Times
+from k3logs.events.digest import Digest
+from k3logs.events.records import Event
+from k3logs.identity.cast import Cast
+from k3logs.incidents.failure import Failure
+from k3logs.incidents.roles import Progress, Stop
+from k3logs.incidents.phase import Mark, mark_of, table
+
+if TYPE_CHECKING:
+    from k3logs.signatures.catalog import Catalog
+
+_QUIET_NO = frozenset({"ERROR", "CRITICAL", "FATAL", "E", "F", "WARN", "WARNING", "W"})
+
+
+@cache
+def stop_texts() -> tuple[tuple[str, ...], frozenset[str]]:
+    """Texts of an ordered stop: parts of messages, and whole messages."""
+    data = tomllib.loads((Path(__file__).parent / "data" / "stops.toml").read_text())
+    return tuple(data["asked"]), frozenset(data["asked_exactly"])
+
+
+def marks(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times: Times) -> list[Mark]:
+    """All lifecycle marks, by source and line."""
+    found = []
+    running = table().running
+    for event in events:
+        phase = mark_of(event.text) if not event.chain else None
+        if phase is not None:
+            process = cast.of_event(event)
+            low = times.aligned(event.source, event.first, cast.node_of_event(event))[0]
+            found.append(Mark(process.id if process else None, process.kind if process else "other", event.source, event.first.number, low, phase))
+    for number, digest in enumerate(digests):
+        for header, use in digest.uses.items():
+            if any(text in use.last_text for text in running):
+                process = cast.of_header.get((number, header))
+                # it has served since its first line, for all we know; where it began its own marks say more
+                found.append(Mark(process.id if process else None, process.kind if process else "other", number, use.first_line, float("inf"), "serving"))
+    return sorted(found, key=lambda m: (m.source, m.line))
+
+
+def stops(events: Sequence[Event], cast: Cast, times: Times, failures: Sequence[Failure]) -> list[Stop]:
+    """The first ordered stop of each source."""
+    parts, whole = stop_texts()
+    found: dict[int, Stop] = {}
+    for event in events:
+        text = event.text.strip()
+        if event.source in found or event.chain or not (text in whole or any(p in text for p in parts)):
+            continue
+        low = times.aligned(event.source, event.first, cast.node_of_event(event))[0]
+        found[event.source] = Stop(event.source, event.first.number, low)
+    return list(found.values())
+
+
+def progress(digests: Sequence[Digest], cast: Cast, catalog: Catalog) -> dict[int, Progress]:
+    """For each process its last ordinary output: not loud, and nothing that a clean-up prints."""
+    from k3logs.signatures.match import claim
+
+    done: dict[int, Progress] = {}
+    for number, digest in enumerate(digests):
+        for header, use in digest.uses.items():
+            process = cast.of_header.get((number, header)) or cast.alone.get(number)
+            known = digest.headers.known[header]
+            if process is None or known.level in _QUIET_NO or not use.last_text.strip() or not known.dialect:
+                continue
+            id, _ = claim(catalog, use.last_text)
+            signature = catalog.by_id(id) if id else None
+            if signature is not None and signature.role != "benign":
+                continue
+            mine = done.setdefault(process.id, Progress())
+            if mine.last.get(number, (0, ""))[0] < use.last_line:
+                mine.last[number] = (use.last_line, use.last_text)
+    return done
+
+
+
+def running(digests: Sequence[Digest], cast: Cast) -> set[int]:
+    """Processes whose last ordinary line is progress of a loop (``step=7``)."""
+    import polars as pl
+
+    rows = [(process.id, use.last_text) for number, digest in enumerate(digests) for header, use in digest.uses.items()
+            if (process := cast.of_header.get((number, header)) or cast.alone.get(number)) is not None]
+    if not rows:
+        return set()
+    hit = pl.Series([text for _, text in rows]).str.contains(table().progress)
+    return {id for (id, _), yes in zip(rows, hit.to_list(), strict=True) if yes}
+
+
+def known(digests: Sequence[Digest], found: Sequence[Mark]) -> bool:
+    """Whether the logs hold anything this tool speaks: a lifecycle mark or lines of a specific dialect."""
+    names = {name for digest in digests for name in digest.by_dialect}
+    return bool(found) or bool(names - {"untagged"})
+
+
+def last_seen(digests: Sequence[Digest], cast: Cast, times: Times) -> dict[int, float]:
+    """Rank -> aligned time of the last line it printed, seconds."""
+    seen: dict[int, float] = {}
+    for number, digest in enumerate(digests):
+        for header, use in digest.uses.items():
+            process = cast.of_header.get((number, header))
+            if process is None or process.rank is None:
+                continue
+            moment = times.moment(number, header, use.last_time, use.last_envelope, cast.header_node.get((number, header)))
+            if moment is not None:
+                seen[process.rank] = max(seen.get(process.rank, moment), moment)
+    return seen

@@ -1,0 +1,98 @@
+"""The line that a log travels, from bytes to verdict.
+
+    sources -> digests -> events -> identity -> clocks -> failures -> roles -> decision -> verdict
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from k3logs import paths
+from k3logs.clocks.align import align
+from k3logs.clocks.when import Times
+from k3logs.events.collect import Collector
+from k3logs.events.digest import Digest, digest
+from k3logs.events.extract import Extractor
+from k3logs.events.gates import Gates
+from k3logs.grammar import bundle
+from k3logs.identity import cast as identity
+from k3logs.identity import facts
+from k3logs.incidents import phase, roles, survey, tellings
+from k3logs.incidents.collectives import collectives
+from k3logs.incidents.decide import Scene, decide
+from k3logs.model import Verdict
+from k3logs.signatures.catalog import Catalog
+from k3logs.sources.find import find
+from k3logs.sources.source import Source
+from k3logs.verdict.assemble import assemble
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user may set: further grammars and signatures."""
+
+    grammars: tuple[Path, ...] = ()
+    signatures: tuple[Path, ...] = ()
+
+
+def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
+    """The signatures of this installation and of ``folders``, compiled once."""
+    return Catalog.from_cache(paths.cache_folder() / "signatures.cache", extra=list(folders))
+
+
+def triage(sources: Sequence[str], *, options: Options | None = None, progress: Callable[[str, int], None] | None = None) -> Verdict:
+    """Read logs and say which rank failed first.
+
+    Args:
+        sources: files, folders, archives, or ``-`` for standard input.
+        progress: called with a source's name and the bytes read so far.
+
+    Raises:
+        InputError: a source that does not exist or cannot be read at all.
+        AuthorError: a grammar or signature file that its author must mend.
+    """
+    notices: list[str] = []
+    return triage_sources(find(sources, notices), notices, options or Options(), progress)
+
+
+def triage_sources(sources: Sequence[Source], notices: list[str], options: Options, progress: Callable[[str, int], None] | None = None) -> Verdict:
+    """:func:`triage` of logs that are already found."""
+    grammars = bundle.load(options.grammars)
+    catalog = load_catalog(options.signatures)
+    gates = Gates(failure=catalog.gate_literals(), fact=phase.table().literals)
+    digests = digest_all(sources, grammars, gates, notices, progress)
+    return judge(digests, grammars, catalog, notices)
+
+
+def digest_all(sources: Sequence[Source], grammars: bundle.Bundle, gates: Gates, notices: list[str], progress: Callable[[str, int], None] | None = None) -> list[Digest]:
+    """Digest every source; one that cannot be read is named in the notices."""
+    digests = []
+    for source in sources:
+        try:
+            digests.append(digest(source, Extractor(grammars), gates, progress=progress))
+        except OSError as error:
+            notices.append(f"{source.name}: not read ({error.strerror or error})")
+    return digests
+
+
+def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, notices: list[str]) -> Verdict:
+    """The verdict on digested logs."""
+    collector = Collector(grammars)
+    events = [event for number, d in enumerate(digests) for event in collector.events(d, number)]
+    read = facts.read(events)
+    cast = identity.build(digests, read)
+    times = Times(digests, time.time_ns())
+    align(times, read, cast)
+    failures = tellings.tell(digests, events, catalog, cast)
+    for failure in failures:
+        failure.low, failure.high = times.aligned(failure.event.source, failure.event.anchor, failure.node)
+    marks = survey.marks(digests, events, cast, times)
+    stops = survey.stops(events, cast, times, failures)
+    merged = roles.merge_copies(failures)
+    roles.assign(merged, cast, survey.progress(digests, cast, catalog), stops)
+    running = survey.running(digests, cast)
+    scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times))
+    return assemble(decide(scene), scene, digests, catalog, marks, running, [*notices, *cast.conflicts])

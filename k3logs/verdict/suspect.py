@@ -1,0 +1,103 @@
+"""A failure as the verdict shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from k3logs.clocks.when import Times
+from k3logs.events.digest import Digest
+from k3logs.events.records import Line
+from k3logs.identity.cast import Cast
+from k3logs.incidents.crash import Choice
+from k3logs.incidents.failure import Failure
+from k3logs.incidents.fingerprint import fingerprint
+from k3logs.incidents.phase import Mark, of_failure
+from k3logs.model import ContextLine, ExceptionText, Suspect
+from k3logs.verdict.category import category_of
+from k3logs.verdict.confidence import confidence
+
+CONTEXT = 3
+"""Kept lines shown before and after an evidence line."""
+
+
+def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: Cast, times: Times, marks: Sequence[Mark], running: set[int], leads: bool) -> Suspect:
+    """Show a failure: as the root where it ``leads``, else as another candidate."""
+    line = _anchor(failure)
+    process = failure.process
+    rank = failure.victim_rank if failure.victim_rank is not None else process.rank if process else None
+    victim = cast.by_rank.get(rank) if rank is not None and failure.victim_rank is not None else None
+    shown = victim or process
+    if leads and choice.kind == "spmd" and len(choice.ranks) > 1:
+        rank = None
+    ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
+    phase = of_failure(failure, marks, failure.event, running)
+    penalties = list(choice.penalties)
+    if rank is None and not ranks and cast.ranks:
+        penalties.append("rank not known")
+    if not failure.observed:
+        penalties.append("not observed")
+    if cast.conflicts:
+        penalties.append("conflicting identity")
+    sure = confidence(choice.rule, penalties)
+    known = line.time is not None and (failure.low != float("-inf") or failure.high != float("inf"))
+    details: dict[str, Any] = dict(failure.fields)
+    if not failure.observed:
+        details["observed"] = False
+    text = failure.text
+    exception = None
+    if failure.event.chain:
+        link = failure.event.chain[failure.link]
+        exception = ExceptionText(link.type, link.message, link.frames)
+    role = "initiating" if leads and failure.role not in ("unknown",) else failure.role
+    return Suspect(
+        rank=rank,
+        ranks=ranks,
+        node=(victim.node if victim and victim.node else None) or failure.node,
+        process=(shown.name if shown else None) or _opening(failure),
+        pid=shown.pid if shown else None,
+        time=_nanos(failure.low if failure.low != float("-inf") else failure.high) if known else None,
+        time_low=_nanos(failure.low) if known else None,
+        time_high=_nanos(failure.high) if known else None,
+        source=digests[failure.event.source].source.name,
+        line=line.number,
+        raw=line.raw,
+        message=text.split("\n")[0] if len(text.split("\n")[0]) > 12 else " ".join(text.split("\n")[:2]),
+        exception=exception,
+        signature=failure.id,
+        role=role if role in ("initiating", "cascade", "teardown", "benign") else "unknown",  # type: ignore[arg-type]
+        phase=phase,
+        category=category_of(failure, phase),
+        confidence=sure if leads else round(sure * 0.5, 2),
+        why=[*choice.why, *failure.reasons] if leads else failure.reasons or ["another failure that could be first"],
+        details=details,
+        stamp=None,
+        time_basis=times.clocks[failure.event.source].basis if known else "none",  # type: ignore[arg-type]
+        fingerprint=fingerprint(failure),
+        title=failure.signature.title if failure.signature else None,
+        context=_context(digests[failure.event.source], line),
+    )
+
+
+def _anchor(failure: Failure) -> Line:
+    event = failure.event
+    return event.chain[failure.link].line if event.chain else event.first
+
+
+def _opening(failure: Failure) -> str | None:
+    """The process that ``Process EngineCore:`` names above an untagged traceback."""
+    opening = failure.event.opening
+    return opening.fields.get("process") if opening is not None else None
+
+
+def _nanos(seconds: float) -> int | None:
+    return int(seconds * 1e9) if abs(seconds) != float("inf") else None
+
+
+def _context(digest: Digest, line: Line) -> list[ContextLine]:
+    rows = digest.rows
+    numbers = rows["line"]
+    place = int(numbers.search_sorted(line.number))
+    low, high = max(place - CONTEXT, 0), min(place + CONTEXT + 1, len(rows))
+    return [ContextLine(n, raw, n == line.number) for n, raw in zip(numbers[low:high].to_list(), rows["raw"][low:high].to_list(), strict=True)
+            if abs(n - line.number) <= 4 * CONTEXT]
