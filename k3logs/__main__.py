@@ -1,0 +1,94 @@
+"""``python -m k3logs`` and the ``k3logs`` command: runs it and turns every end into an exit status.
+
+0, 1, 2 and 3 as ``k3logs triage --help`` says, 130 when interrupted, 0 when the reader of the output went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from k3logs.errors import InputError, K3LogsError
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
+
+
+def run(argv: list[str]) -> int:
+    """Run the command line.
+
+    Returns:
+        the exit status; messages about errors are on standard error.
+    """
+    import click
+
+    from k3logs.cli import cli
+
+    if "_K3LOGS_COMPLETE" in os.environ:
+        cli.main(args=argv, prog_name="k3logs")
+    try:
+        # Not cli.main(): that exits 1 when the reader goes away, and 1 means "failure found" here.
+        with cli.make_context("k3logs", argv) as context:
+            status = cli.invoke(context)
+        _flush()
+        return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as end:
+        return _flush() or end.exit_code
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "k3logs"
+        return _say(f"{error.format_message().rstrip('.')} (see {command} --help)", 2)
+    except click.ClickException as error:
+        return _say(error.format_message(), 2)
+    except BrokenPipeError:
+        return _gone()
+    except (KeyboardInterrupt, click.Abort):
+        return _say("interrupted", 130)
+    except K3LogsError as error:
+        return _say(str(error), error.exit_status)
+    except Exception as error:  # noqa: BLE001 - Python's own status for it is 1, which means "failure found"
+        if os.environ.get("K3LOGS_DEBUG"):
+            raise
+        return _say(f"internal error, {type(error).__name__}: {error} (set K3LOGS_DEBUG=1 for the traceback, and please report it)", 2)
+
+
+def _say(text: str, status: int) -> int:
+    try:
+        line = text if text.isprintable() else "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+        print(f"k3logs: {line}", file=sys.stderr, flush=True)
+    except (OSError, ValueError, AttributeError):
+        pass
+    return status
+
+
+def _flush() -> int:
+    """Write out what is buffered while errors can still be told."""
+    if sys.stdout is None:
+        return 0
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _gone()
+    except OSError as error:
+        _silence()
+        raise InputError(f"cannot write standard output: {error.strerror}", "make room, or name a file with -o") from error
+    return 0
+
+
+def _gone() -> int:
+    _silence()
+    return 0
+
+
+def _silence() -> None:
+    """Keep Python from flushing a dead standard output once more on its way out."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError:
+        pass
+
+
+if __name__ == "__main__":
+    main()
