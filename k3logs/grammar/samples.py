@@ -24,6 +24,7 @@ from typing import Any
 
 from k3logs.errors import AuthorError
 from k3logs.grammar.line import Form, LineGrammar
+from k3logs.grammar.message import MessageGrammar
 from k3logs.paths import data_folder
 
 SUFFIX = ".samples.toml"
@@ -37,7 +38,7 @@ class Sample:
     number: int
     line: str
     form: str | None
-    fields: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
 
     def wrong(self, reason: str, help: str = "") -> AuthorError:
         return AuthorError(self.path, self.number, f"{reason}: {self.line!r}", help)
@@ -63,8 +64,8 @@ def load_toml(path: Path, missing_help: str = "") -> tuple[dict[str, Any], list[
         raise AuthorError(path, 0, f"is not TOML: {error}", "a line with backslashes stands in '...' or '''...'''") from error
 
 
-def load_samples(grammar: Path) -> list[Sample]:
-    """The samples beside a grammar file, in order.
+def load_samples(grammar: Path, forms: bool = True) -> list[Sample]:
+    """The samples beside a grammar file, in order; those of a message grammar name no form (``forms=False``).
 
     Raises:
         AuthorError: there is no samples file, or an entry lacks a key.
@@ -76,10 +77,10 @@ def load_samples(grammar: Path) -> list[Sample]:
         numbers = (n for n, line in enumerate(text, 1) if line.strip() == f"[[{kind}]]")
         for entry in data.get(kind, []):
             number = next(numbers, 0)
-            wanted = {"line", "form", "fields"} if kind == "sample" else {"line"}
+            wanted = {"line"} if kind == "not" else {"line", "form", "fields"} if forms else {"line", "fields"}
             if set(entry) != wanted:
                 raise AuthorError(path, number, f"[[{kind}]] has the keys {sorted(entry)}", f"it needs {', '.join(sorted(wanted))}, no more")
-            samples.append(Sample(path, number, entry["line"], entry.get("form"), entry.get("fields", {})))
+            samples.append(Sample(path, number, entry["line"], entry.get("form", "" if kind == "sample" else None), entry.get("fields", {})))
     return samples
 
 
@@ -131,4 +132,27 @@ def check(path: Path, imports: Path | None = None) -> LineGrammar:
             raise sample.wrong(f"is not read: {grammar.explain(sample.line)}", f"mend form {sample.form!r} or the sample")
         elif lark != (wanted := {"form": sample.form, **sample.fields}):
             raise sample.wrong(f"read as {lark}, the sample says {wanted}", "mend the grammar or the sample")
+    return grammar
+
+
+def check_message(path: Path) -> MessageGrammar:
+    """Load a message grammar and hold it to its samples.
+
+    Raises:
+        AuthorError: with the place, the reason and what to do.
+    """
+    grammar = MessageGrammar.open(path)
+    grammar.dump()
+    samples = load_samples(path, forms=False)
+    if not any(sample.form is not None for sample in samples):
+        raise AuthorError(samples_path(path), 0, "there is no sample", "add a [[sample]] with a real text and all that is read from it")
+    for sample in samples:
+        read = grammar.parse(sample.line)
+        if sample.form is None:
+            if read is not None:
+                raise sample.wrong(f"must be refused, but is read as {read}", "make the grammar narrower")
+        elif read is None:
+            raise sample.wrong("is not read", "mend the grammar, its @prefilter and @from, or the sample")
+        elif read != sample.fields:
+            raise sample.wrong(f"read as {read}, the sample says {sample.fields}", "mend the grammar or the sample")
     return grammar
