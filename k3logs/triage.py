@@ -23,6 +23,7 @@ from k3logs.identity import facts
 from k3logs.incidents import phase, roles, survey, tellings
 from k3logs.incidents.collectives import collectives
 from k3logs.incidents.decide import Scene, decide
+from k3logs.incidents.exits import attribute, exits
 from k3logs.model import Verdict
 from k3logs.signatures.catalog import Catalog
 from k3logs.sources.find import find
@@ -93,6 +94,8 @@ def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     stops = survey.stops(events, cast, times, failures)
     merged = roles.merge_copies(failures)
     roles.assign(merged, cast, survey.progress(digests, cast, catalog), stops)
+    ends = exits(read, events, cast)
+    attribute(merged, ends)
     running = survey.running(digests, cast)
-    scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times))
+    scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends)
     return assemble(decide(scene), scene, digests, catalog, marks, running, [*notices, *cast.conflicts])

@@ -18,6 +18,9 @@ MAX_LINES = 2_000
 MAX_MESSAGE = 40
 """Lines after an exception's own that still belong to its message."""
 
+_LOUD = frozenset({"ERROR", "CRITICAL", "FATAL", "WARNING", "E"})
+"""Levels of records that may have a traceback below."""
+
 _GAP = 3
 """Lines of other streams apart, at most, for an untagged line to go on with the record above it."""
 
@@ -115,6 +118,7 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
     open_: dict[tuple[str, ...], _Open] = {}
     done: list[Event] = []
     known = digest.headers.known
+    loud: tuple[int, tuple[str, ...]] | None = None
 
     def close(stream: tuple[str, ...]) -> None:
         record = open_.pop(stream, None)
@@ -126,6 +130,9 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
         stream = streams.get(line.header)
         if stream is None:
             stream = streams[line.header] = stream_of(known[line.header])
+        if known[line.header].dialect is None and loud is not None and line.number <= loud[0] + 1 and loud[1] in open_ and _below(open_[loud[1]], line, known):
+            stream = loud[1]  # logging.exception prints record and traceback in one write
+            open_[stream].key = None
         record = open_.get(stream)
         dialect = known[line.header].dialect
         key = (line.header, line.time, line.site) if dialect else None
@@ -139,12 +146,21 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
             _open(record, line)
         record.last = record.event.last = line.number
         record.lines += 1
+        if known[line.header].level in _LOUD or (loud is not None and stream == loud[1]):
+            loud = (line.number, stream)
     for stream in list(open_):
         close(stream)
     done.sort(key=lambda e: (e.first.number, e.first.part))
     for n, event in enumerate(done):
         event.order = n
     return done
+
+
+def _below(record: _Open, line: Line, known: list[Header]) -> bool:
+    """Whether an untagged line can be the traceback below a loud record: the same wrapper, and the record has no other."""
+    outer, inner = known[line.header].fields, known[record.event.first.header].fields
+    name = line.form.rpartition(".")[2]
+    return all(inner.get(k) == v for k, v in outer.items()) and (record.key is None or (name in _HEADS and not record.event.chain))
 
 
 def _open(record: _Open, line: Line) -> None:
@@ -156,6 +172,9 @@ def _open(record: _Open, line: Line) -> None:
     elif name in _OPENINGS:
         record.event.opening = line
         record.state = "opened"
+    elif name == "terminate":
+        record.state = "terminate"
+        record.event.chain.append(Link(line.fields.get("exception", ""), "", line))
 
 
 def _take(record: _Open, line: Line) -> bool:
@@ -173,6 +192,12 @@ def _take(record: _Open, line: Line) -> bool:
         record.pending, record.state = True, "joint"
         return True
     match record.state:
+        case "terminate":
+            if name != "what":
+                return False
+            link = event.chain[-1]
+            link.message, link.line, record.state = line.fields.get("message", ""), line, "message"
+            return True
         case "frames":
             return _in_frames(record, line, name)
         case "joint":

@@ -101,11 +101,13 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     for fact in facts:
         node = fact.host or cast.header_node.get((fact.source, fact.header)) or cast.source_node.get(fact.source)
         scope = node or f"source {fact.source}"
-        keys = []
+        keys: list[Key] = []
+        own = keys_of.get((fact.source, fact.header), []) if fact.speaker else []
+        if fact.named and (any(k[0] == "pid" for k in own) or not any(k[0] == "rank" for k in own)):
+            continue
         if fact.pid is not None:
             keys.append(("pid", scope, fact.pid))
-        if fact.speaker:
-            keys += keys_of.get((fact.source, fact.header), [])
+        keys += own
         rank = fact.rank if fact.rank is not None else fact.comm_rank if fact.nranks and fact.nranks == cast.world else None
         if rank is not None:
             keys.append(("rank", rank))

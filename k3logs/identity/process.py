@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
+
+from k3logs.grammar.message import parse_message
 
 KINDS = ("worker", "engine", "api", "launcher", "kernel", "other")
 
@@ -93,15 +96,11 @@ def kind_of(name: str | None) -> str:
     return next((kind for prefix, kind in _KIND_PREFIXES if name.startswith(prefix)), "worker" if name.endswith(("Worker", "Actor")) else "other")
 
 
+@cache
 def parallel_of(name: str) -> dict[str, int]:
-    """Dimensions in a worker's tag: ``Worker_DP1_PP0_TP3_EP11`` -> dp 1, pp 0, tp 3, ep 11 (``setup_proc_title_and_log_prefix``)."""
-    found: dict[str, int] = {}
-    for part in name.split("_")[1:]:
-        letters = part.rstrip("0123456789")
-        digits = part[len(letters) :]
-        if digits and letters in ("DP", "PP", "PCP", "TP", "DCP", "EP"):
-            found[letters.lower()] = int(digits)
-    return found
+    """Dimensions in a process's tag: ``Worker_DP1_PP0_TP3_EP11`` -> dp 1, pp 0, tp 3, ep 11 (``setup_proc_title_and_log_prefix``)."""
+    found = parse_message("process_tag", name) or {}
+    return {k: int(v) for k, v in found.items() if k != "role" and str(v).isdigit()}
 
 
 def global_rank(parallel: dict[str, int], sizes: dict[str, int]) -> int | None:

@@ -22,9 +22,10 @@ def collectives(failures: Sequence[Failure]) -> list[Collective]:
             work, status = parse_message("work_nccl", text), parse_message("pg_status", text)
             if work is None and status is None:
                 continue
-            both: dict[str, Any] = {**(work or {}), **(status or {})}
-            found.append(Collective(rank, str(both.get("pg_guid") or both.get("pg_id") or "0"), _int(both.get("enqueued")), _int(both.get("completed")),
-                                    _int(both.get("seq")), both.get("op_type"), _int(both.get("numel_in"))))
+            both: dict[str, Any] = {**(work or {}), **(status or {}), **{f"group_{k}": v for k, v in (parse_message("process_group", text) or {}).items()}}
+            group = str(both.get("group_pg_guid") or both.get("group_pg_id") or "0")
+            found.append(Collective(rank, group, _int(both.get("enqueued")), _int(both.get("completed")), _int(both.get("seq_num")), both.get("op_type"),
+                                    _int(both.get("numel_in"))))
     return found
 
 

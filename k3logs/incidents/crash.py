@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from k3logs.clocks.when import Times
+from k3logs.incidents.exits import Exit
 from k3logs.incidents.failure import LOUD_SPECIFICITY, Failure
 from k3logs.incidents.fingerprint import fingerprint
 
@@ -38,8 +39,12 @@ class Choice:
     kind: str = "crash"
 
 
-def choose(candidates: Sequence[Failure], times: Times, world: int | None) -> Choice:
-    """The first failure among candidates, none of which is known to follow from another."""
+def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits: Sequence[Exit] = ()) -> Choice:
+    """The first failure among candidates, none of which is known to follow from another.
+
+    Args:
+        exits: what launchers say of ends; of candidates whose order is not certain, the one that a launcher saw end first.
+    """
     strong = [c for c in candidates if c.specificity > LOUD_SPECIFICITY + 10] or list(candidates)
     ordered = sorted(strong, key=lambda c: (c.low, c.event.source, c.line))
     if len(ordered) == 1:
@@ -50,7 +55,11 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None) -> Ch
     for c in ordered:
         groups.setdefault(fingerprint(c), []).append(c)
     minimal = [c for c in ordered if not any(before(o, c, times) for o in ordered if o is not c)]
-    first = min(minimal or ordered, key=_preference)
+    ended_first = {e.process.rank for e in exits if e.first and e.process.rank is not None}
+    launcher = [c for c in minimal if rank_of(c) in ended_first]
+    nodes = {e.source for e in exits if e.first}
+    seen_first = len(launcher) >= 1 and len(nodes) == 1 and all(c.event.source in nodes for c in minimal)
+    first = min(launcher if seen_first else minimal or ordered, key=_preference)
     alike = groups[fingerprint(first)]
     ranks = sorted({c.process.rank for c in alike if c.process and c.process.rank is not None})
     others = [c for c in ordered if c not in alike]
@@ -63,10 +72,18 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None) -> Ch
     elif len(minimal) == 1:
         rule = "crash.first"
         why.append("no other candidate can be before it")
+    elif seen_first:
+        rule = "crash.launcher"
+        why.append("of the candidates it is the one whose process the launcher saw end first")
     else:
         rule = "crash.likely"
         why.append(f"the order of {len(minimal)} candidates is not certain; this one names a cause most precisely")
     return Choice(first, rule, why, others, ranks if len(ranks) > 1 else [])
+
+
+def rank_of(c: Failure) -> int | None:
+    """The rank that a candidate blames."""
+    return c.victim_rank if c.victim_rank is not None else c.process.rank if c.process else None
 
 
 def _preference(c: Failure) -> tuple[int, int, float, int, int]:

@@ -10,6 +10,7 @@ from k3logs.identity.cast import Cast
 from k3logs.identity.process import Process
 from k3logs.incidents import crash, hang
 from k3logs.incidents.crash import Choice
+from k3logs.incidents.exits import KILL, TERM, Exit
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.roles import Stop
 
@@ -38,6 +39,7 @@ class Scene:
     known: bool
     collectives: list[hang.Collective]
     last_seen: dict[int, float]
+    exits: list[Exit]
 
 
 def decide(scene: Scene) -> Decision:
@@ -45,14 +47,18 @@ def decide(scene: Scene) -> Decision:
     by_role: dict[str, list[Failure]] = {}
     for f in scene.failures:
         by_role.setdefault(f.role, []).append(f)
-    _deaths(by_role, scene.cast)
+    _deaths(by_role, scene)
     candidates = by_role.get("initiating", [])
+    symptoms = [s for s in by_role.get("symptom", []) if waits(s)]
+    if not candidates:
+        # a time-out that names no wait is an error of its own where nothing else failed
+        candidates = [s for s in by_role.get("symptom", []) if not waits(s)]
     findings = [("request_errors", "requests failed while the server lived", by_role["request"])] if "request" in by_role else []
     if "handled" in by_role:
         findings.append(("handled_errors", "errors after which their process went on", by_role["handled"]))
     if candidates:
-        return Decision("failure", crash.choose(candidates, scene.times, scene.cast.world), findings=findings)
-    symptoms, cascades, loud = by_role.get("symptom", []), by_role.get("cascade", []), by_role.get("loud", [])
+        return Decision("failure", crash.choose(candidates, scene.times, scene.cast.world, scene.exits), findings=findings)
+    cascades, loud = by_role.get("cascade", []), by_role.get("loud", [])
     if symptoms:
         choice = hang.choose(symptoms, by_role.get("handled", []), scene.collectives, scene.cast, scene.last_seen)
         outcome = "inconclusive" if choice.rule == "hang.unknown" else "failure"
@@ -75,29 +81,43 @@ def decide(scene: Scene) -> Decision:
     return Decision("no_failure", Choice(None, "nothing", []), findings=findings)
 
 
-def _deaths(by_role: dict[str, list[Failure]], cast: Cast) -> None:
+def _deaths(by_role: dict[str, list[Failure]], scene: Scene) -> None:
     """Deaths that others report: a candidate where the dead told nothing itself, else a consequence."""
-    symptoms = by_role.pop("symptom", [])
-    told = {f.process.id for f in by_role.get("initiating", []) if f.process is not None}
+    told = {f.process.id for f in scene.failures if f.process is not None and f.role not in ("teardown", "benign", "handled", "request")}
+    ends = {e.process.id: e for e in scene.exits}
     left: list[Failure] = []
-    for f in symptoms:
-        dead = _dead(f, cast)
-        if "exit_code" not in f.fields and "signal" not in f.fields and "worker" not in f.fields:
+    for f in by_role.pop("symptom", []):
+        if not _is_death(f):
             left.append(f)
             continue
-        code = f.fields.get("exit_code", "")
+        dead = _dead(f, scene.cast)
+        end = ends.get(dead.id) if dead is not None else None
+        code = int(f.fields["exit_code"]) if f.fields.get("exit_code", "").lstrip("-").isdigit() else None
         if dead is not None and dead.id in told:
             f.role = "cascade"
-            by_role.setdefault("cascade", []).append(f)
-        elif by_role.get("initiating") and code in ("1", "None", "") and "worker" not in f.fields:
+            f.reasons.append(f"{dead.label} told its own failure before")
+        elif end is not None and end.ended_by_launcher and code in (TERM, KILL):
             f.role = "cascade"
-            by_role.setdefault("cascade", []).append(f)
+            f.reasons.append("its launcher ended it")
+        elif code is not None and code > 0 and dead is None and by_role.get("initiating"):
+            f.role = "cascade"
         else:
             f.role, f.observed = "initiating", False
             f.victim_rank = dead.rank if dead is not None else _worker(f)
-            by_role.setdefault("initiating", []).append(f)
+        by_role.setdefault(f.role, []).append(f)
     if left:
         by_role["symptom"] = left
+
+
+def waits(f: Failure) -> bool:
+    """Whether a symptom says that its process waited in vain for others (else it is an error of its own)."""
+    if f.signature is None:
+        return False
+    return bool({"missing_rank", "joined", "seq", "peer_rank"} & set(f.fields)) or f.signature.category == "communication" and f.signature.specificity <= 50
+
+
+def _is_death(f: Failure) -> bool:
+    return bool({"exit_code", "worker", "signal"} & set(f.fields)) or (f.signature is not None and f.signature.category in ("host", "external"))
 
 
 def _worker(f: Failure) -> int | None:
@@ -109,11 +129,14 @@ def _dead(f: Failure, cast: Cast) -> Process | None:
     """The process whose death a line reports."""
     if (worker := _worker(f)) is not None:
         return cast.by_rank.get(worker)
-    if (pid := f.fields.get("peer_pid", "")).isdigit():
-        return cast.of_pid(int(pid), f.node)
+    if (pid := f.fields.get("peer_pid", "")).isdigit() and (found := cast.of_pid(int(pid), f.node)) is not None:
+        return found
     if (rank := f.fields.get("peer_rank", "")).isdigit():
         return cast.by_rank.get(int(rank))
-    return None
+    if (local := f.fields.get("local_rank", "")).isdigit():
+        hits = [p for p in cast.processes if p.parallel.get("local_rank", p.rank) == int(local) and (p.node == f.node or f.node is None)]
+        return hits[0] if len(hits) == 1 else None
+    return f.process if f.process is not None and f.process.rank is not None else None
 
 
 def _consequences(cascades: list[Failure], loud: list[Failure], scene: Scene, findings: list[tuple[str, str, list[Failure]]]) -> Decision:

@@ -61,7 +61,7 @@ def _culprit(rank: int, rule: str, why: str, witness: Failure, symptoms: Sequenc
 
 def _names(symptom: Failure) -> list[int]:
     """Ranks that a message names as the ones waited for."""
-    text = symptom.fields.get("missing_rank", "")
+    text = symptom.fields.get("missing_rank", "") or symptom.fields.get("peer_rank", "")
     return [int(t) for t in text.replace(",", " ").split() if t.isdigit()]
 
 
@@ -78,7 +78,10 @@ def _named(symptoms: Sequence[Failure]) -> tuple[str, list[int], str]:
                 if own is not None:
                     waits.setdefault(own, []).append(target)
     ends = [rank for rank in named if not any(t != rank for t in waits.get(rank, []))]
-    ends = ends or list(named)
+    if not ends and named:
+        # each names another (a mismatch seen from both sides): the majority is right
+        top = max(named.values())
+        ends = [rank for rank, count in named.items() if count == top]
     return "hang.named", sorted(ends), f"messages of other ranks say that they wait for rank {', '.join(map(str, sorted(ends)))}"
 
 

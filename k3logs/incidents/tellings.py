@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from k3logs.events.digest import Digest
 from k3logs.events.records import Event
+from k3logs.grammar.message import parse_message
 from k3logs.identity.cast import Cast
 from k3logs.incidents.failure import LOUD_SPECIFICITY, UNKNOWN_SPECIFICITY, Failure
 from k3logs.signatures.match import match
@@ -68,6 +69,8 @@ def _failure(event: Event, found: list[tuple[int, str | None, dict[str, str]]], 
         return Failure(event, process, node, signature, fields, link, role, signature.specificity if signature else UNKNOWN_SPECIFICITY)
     _, id, fields = found[0]
     signature = catalog.by_id(id) if id else None
+    if process is None and (xid := parse_message("xid", event.text)) is not None and str(xid.get("pid", "")).isdigit():
+        process = cast.of_pid(int(xid["pid"]), node)  # the kernel gives the host's pid
     if signature:
         return Failure(event, process, node, signature, fields, 0, _role(signature), signature.specificity)
     if event.first.form in _FATAL_FORMS:
