@@ -31,6 +31,7 @@ def command(sources: tuple[str, ...], format_name: str | None, output: str | Non
     """
     from k3logs.cli.progress import Progress
     from k3logs.read import iter_frames
+    from k3logs.triage import Options
 
     given = common.given_sources(sources, "parse")
     by_name = next((n for n in SINKS if output and output.lower().endswith(f".{n}")), None)
@@ -38,5 +39,5 @@ def command(sources: tuple[str, ...], format_name: str | None, output: str | Non
     if chosen.binary and output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
         raise InputError(f"{format_name} is not for a terminal", f"name a file: -o events.{chosen.extension}")
     with common.writing(output) as out, Progress("reading") as progress:
-        chosen.write(iter_frames(given, grammars=grammars, signatures=signatures, progress=progress), out)
+        chosen.write(iter_frames(given, options=Options(grammars, signatures), progress=progress), out)
     return 0

@@ -33,13 +33,13 @@ def command(sources: tuple[str, ...], format_name: str | None, output: str | Non
       k3logs triage incident/ -o ticket.md
     """
     from k3logs.cli.progress import Progress
-    from k3logs.triage import triage
+    from k3logs.triage import Options, triage
 
     given = common.given_sources(sources, "triage")
     name = format_name or (name_for_file(output) if output else None) or "text"
     with common.writing(output) as out:
         with Progress("reading") as progress:
-            verdict = triage(given, grammars=grammars, signatures=signatures, progress=progress)
+            verdict = triage(given, options=Options(grammars, signatures), progress=progress)
         look = common.look(color=not no_color, to_file=output is not None)
         out.write(common.encoded(renderer(name).render(verdict, look), output))
     return 0 if exit_zero else verdict.exit_status

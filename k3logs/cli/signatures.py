@@ -1,0 +1,63 @@
+"""``k3logs signatures``: which there are, and whether a folder of them holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from k3logs.cli import common
+from k3logs.cli.table import aligned
+
+
+@click.group()
+def command() -> None:
+    """List the known failure texts, or check your own.
+
+    \b
+    Examples:
+      k3logs signatures list
+      k3logs signatures test my-signatures/
+    """
+
+
+@command.command("list")
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@common.signatures_option
+def list_(words: tuple[str, ...], signatures: tuple[Path, ...]) -> None:
+    """List every signature, or those whose id, title or category holds each WORD.
+
+    \b
+    Examples:
+      k3logs signatures list
+      k3logs signatures list nccl network
+    """
+    from k3logs.signatures.catalog import Catalog
+
+    rows = [("id", "role", "category", "status", "title")]
+    for s in Catalog.load(signatures).signatures:
+        row = (s.id, s.role, s.category, s.status, s.title)
+        if all(word.lower() in " ".join(row).lower() for word in words):
+            rows.append(row)
+    with common.writing(None) as out:
+        out.write(common.encoded(aligned(rows) if len(rows) > 1 else "no signature holds these words\n", None))
+
+
+@command.command()
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def test(folder: Path) -> None:
+    """Check the signatures in DIR: their fields, patterns and samples, beside those that ship.
+
+    The first file to mend is named with its line, and the exit status is 2.
+
+    \b
+    Example:
+      k3logs signatures test my-signatures/
+    """
+    from k3logs.signatures.catalog import Catalog
+
+    both = Catalog.load([folder])
+    own = [s for s in both.signatures if Path(s.path).is_relative_to(folder)]
+    samples = sum(len(s.samples) for s in own)
+    refused = sum(len(s.not_samples) for s in own)
+    common.say(f"k3logs: {len(own)} signatures hold beside {len(both) - len(own)}: {samples} samples claimed, {refused} near misses refused")
