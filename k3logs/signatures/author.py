@@ -24,6 +24,7 @@ from k3logs.signatures.signature import (
     Explain,
     Sample,
     Signature,
+    field_of,
 )
 
 SHORTEST_LITERAL = 8
@@ -148,7 +149,7 @@ def _match(author: Author, data: Any) -> dict[str, Any]:
     if reason := objection(match["pattern"]):
         author.refuse(line, f"pattern: {reason}", "it must mean the same to Python re and to Rust")
     for name in re.compile(match["pattern"]).groupindex:
-        if name not in FIELDS:
+        if field_of(name) not in FIELDS:
             author.refuse(line, f"group {name!r} is not known", f"one of: {', '.join(FIELDS)}")
     return match
 

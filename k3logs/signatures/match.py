@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from k3logs.signatures.signature import field_of
+
 if TYPE_CHECKING:
     import polars
 
@@ -77,7 +79,7 @@ def _first(catalog: Catalog, places: Iterable[int], text: str, dialect: str, lev
         if signature.levels and level and level not in signature.levels:
             continue
         if found := _compiled(signature.pattern).search(text[:LONGEST_TEXT]):
-            return signature.id, {name: value for name, value in found.groupdict().items() if value is not None}
+            return signature.id, {field_of(name): value for name, value in found.groupdict().items() if value is not None}
     return None, {}
 
 

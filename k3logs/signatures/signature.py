@@ -22,12 +22,18 @@ PHASES = (
     "container", "import", "config", "device_init", "distributed_init", "weight_load", "memory_profile", "compile", "kv_cache",
     "graph_capture", "serving", "shutdown",
 )  # fmt: skip
-#: Named groups that later steps understand; a pattern may name no other.
+#: Named groups that later steps understand; a pattern may name no other. A field that stands in several alternatives
+#: of one pattern is written ``peer_pid``, ``peer_pid_2``, … and read as ``peer_pid``.
 FIELDS = (
     "peer_host", "peer_addr", "peer_rank", "peer_pid", "worker", "local_rank", "device", "missing_rank", "joined", "expected",
     "exit_code", "signal", "errno", "xid", "bdf", "seq", "op_type", "requested", "free", "total", "used", "reserved", "nic", "path",
     "key", "port",
 )  # fmt: skip
+
+
+def field_of(group: str) -> str:
+    """The field that a named group fills: ``peer_pid_2`` fills ``peer_pid``."""
+    return group[:-2] if group[-2:-1] == "_" and group[-1].isdigit() else group
 
 
 @dataclass(frozen=True, slots=True)
