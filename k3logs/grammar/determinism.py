@@ -86,7 +86,8 @@ class _Glushkov:
                 nullable, first, last = nullable or n, first | f, last | t
             return nullable, first, last
         if kind in (op.MAX_REPEAT, op.MIN_REPEAT):
-            return self._repeat(*value, group)
+            low, high, item = value
+            return self._repeat(low, high, item, group)
         self.characters.append(_characters(kind, value))
         self.follow.append(set())
         self.group.append(group)

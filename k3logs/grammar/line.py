@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError, UnexpectedInput
@@ -29,6 +30,9 @@ from lark.grammar import NonTerminal, Terminal
 
 from k3logs.errors import AuthorError
 from k3logs.grammar.determinism import conflicts, opening_bytes
+
+Node = Tree[Any]
+"""A piece of a grammar as Lark's own reader gives it."""
 
 VOLATILE = ("stamp", "site", "uptime")
 REST = "MESSAGE"
@@ -75,7 +79,11 @@ class Form:
         return f"{self.grammar}.{self.name}"
 
 
-def _flatten(node: Tree, rules: dict[str, Tree], seen: tuple[str, ...]) -> Iterator[Tree]:
+def _name(symbol: Any) -> str:
+    return str(symbol.name)
+
+
+def _flatten(node: Node, rules: dict[str, Node], seen: tuple[str, ...]) -> Iterator[Node]:
     """The top-level sequence of a form, with underscore rules put in place."""
     if node.data == "expansion":
         for child in node.children:
@@ -126,10 +134,10 @@ class LineGrammar:
             if alternative.data != "alias" or alternative.children[1] is None:
                 raise self._wrong("?", "an alternative of 'line' has no '-> name'", "name every form")
             body, alias = alternative.children
-            compiled.append(self._compile(str(alias.name), body))
+            compiled.append(self._compile(_name(alias), body))
         return tuple(compiled)
 
-    def _compile(self, name: str, body: Tree) -> Form:
+    def _compile(self, name: str, body: Node) -> Form:
         columns: list[str] = []
         pattern = "^" + self._regex(name, body, columns, ("line",)) + "$"
         sequence = list(_flatten(body, self._rules, ("line",)))
@@ -148,7 +156,7 @@ class LineGrammar:
         return Form(self.name, name, pattern, header, tuple(segments), separator, tuple(columns),
                     opening_bytes(pattern, OPENING), stamp)
 
-    def _tail(self, form: str, node: Tree) -> str:
+    def _tail(self, form: str, node: Node) -> str:
         """The constant between header and message in ``MESSAGE?`` or ``(" " MESSAGE?)?``."""
         inner = self._optional(node)
         if inner is None:
@@ -162,16 +170,16 @@ class LineGrammar:
         return "".join(t or "" for t in texts)
 
     @staticmethod
-    def _optional(node: Tree) -> Tree | None:
+    def _optional(node: Node) -> Node | None:
         if node.data == "maybe":
-            inner: Tree = node.children[0]
+            inner: Node = node.children[0]
             return inner
         if node.data == "expr" and str(node.children[1]) == "?":
             inner = node.children[0]
             return inner
         return None
 
-    def _constant(self, node: Tree) -> str | None:
+    def _constant(self, node: Node) -> str | None:
         """The text of a part that is always the same, else None."""
         match node:
             case Tree(data="value", children=[Tree(data="literal", children=[Token(type="STRING") as s])]):
@@ -182,9 +190,9 @@ class LineGrammar:
                 return plain if re.escape(plain) == regex or regex == plain and plain.isspace() else None
         return None
 
-    def _segments(self, form: str, head: list[Tree], out: list[Segment]) -> Iterator[str]:
+    def _segments(self, form: str, head: list[Node], out: list[Segment]) -> Iterator[str]:
         """Yield the header's regex piece by piece, filling ``out``."""
-        run: list[Tree] = []
+        run: list[Node] = []
 
         def close() -> Iterator[str]:
             if not run:
@@ -208,14 +216,14 @@ class LineGrammar:
             if node.data != "value":
                 raise self._wrong(form, f"{volatile.pop()} stands inside an optional part or alternative", "split the form in two")
             yield from close()
-            kind = str(node.children[0].name)
+            kind = _name(node.children[0])
             if any(s.kind == kind for s in out):
                 raise self._wrong(form, f"{kind} appears twice")
             out.append(Segment(kind, kind, 0))
             yield f"(?P<{kind}>{self._regex(form, node, None, ('line',))})"
         yield from close()
 
-    def _names(self, node: Tree) -> list[str]:
+    def _names(self, node: Node) -> list[str]:
         """Terminal names below a node, through sub-rules, in order."""
         found: list[str] = []
         for value in node.find_data("value"):
@@ -226,7 +234,7 @@ class LineGrammar:
                 found += self._names(self._rules[str(child.name)])
         return found
 
-    def _rules_in(self, node: Tree) -> set[str]:
+    def _rules_in(self, node: Node) -> set[str]:
         found: set[str] = set()
         for value in node.find_data("value"):
             child = value.children[0]
@@ -234,7 +242,7 @@ class LineGrammar:
                 found |= {str(child.name)} | self._rules_in(self._rules[str(child.name)])
         return found
 
-    def _regex(self, form: str, node: Tree, columns: list[str] | None, stack: tuple[str, ...]) -> str:
+    def _regex(self, form: str, node: Node, columns: list[str] | None, stack: tuple[str, ...]) -> str:
         """The regular expression of a node; named groups are added to ``columns`` unless that is None."""
         match node:
             case Tree(data="expansions", children=children):
@@ -256,7 +264,7 @@ class LineGrammar:
                     raise self._wrong(form, f"rule {rule} is recursive", "a line grammar is regular; nested text belongs in grammars/messages")
                 return self._regex(form, self._rules[str(rule)], columns, (*stack, str(rule)))
             case Tree(data="value", children=[Tree(data="literal", children=[Token(type="STRING") as s])]):
-                return re.escape(ast.literal_eval(str(s)))
+                return re.escape(str(ast.literal_eval(str(s))))
         raise self._wrong(form, f"{' '.join(str(node).split())[:120]} is outside the regular subset",
                           "use sequences, '?', alternatives and sub-rules only")
 

@@ -12,7 +12,7 @@ these rule names mean more:
 ``list``, ``tuple``     a list
 ``dict``                a dict of its entries
 ``call``                a dict with the name under ``class``
-``entry``, ``field``    key and value; the key of a ``field`` is turned into snake_case
+``entry``, ``field``    key and value (empty where there is none); the key of a ``field`` is turned into snake_case
 ``NAME_list``           a list of what its rules read, under NAME
 NAME with one VALUE     the text of the terminal ``VALUE``, under NAME
 
@@ -162,8 +162,8 @@ def plain(node: Any) -> Any:
     if rule in ("list", "tuple"):
         return [plain(child) for child in node.children]
     if rule in ("entry", "field"):
-        key, value = node.children
-        return (snake(str(key)) if rule == "field" else _text(key)), plain(value)
+        key, *value = node.children
+        return (snake(str(key)) if rule == "field" else _text(key)), plain(value[0]) if value else ""
     if rule.endswith("_list"):
         return rule.removesuffix("_list"), [_merged(child.children) for child in node.children]
     if rule == "call":
