@@ -97,5 +97,6 @@ def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     ends = exits(read, events, cast)
     attribute(merged, ends)
     running = survey.running(digests, cast)
-    scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends)
+    scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
+                  any(m.kind in ("api", "engine") for m in marks))
     return assemble(decide(scene), scene, digests, catalog, marks, running, [*notices, *cast.conflicts])

@@ -53,6 +53,10 @@ class Cast:
         return list(seen)
 
 
+_AGENTS = frozenset({"glog", "elastic_old"})
+"""Dialects that launchers speak: torchelastic's agent logs with its own pid."""
+
+
 def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() else None
 
@@ -116,6 +120,8 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
         if keys:
             registry.join(keys)
     _processes(cast, registry, keys_of, names, digests)
+    _ranks_of_files(cast, digests)
+    _only_one_left(cast)
     for fact in facts:
         if fact.speaker and fact.parallel and (process := cast.of_header.get((fact.source, fact.header))):
             process.parallel.update(fact.parallel)
@@ -168,6 +174,31 @@ def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None,
     return keys
 
 
+def _only_one_left(cast: Cast) -> None:
+    """A worker without a rank is the one rank that is missing, where one is missing and one worker has none."""
+    if cast.world is None or cast.world > 4096:
+        return
+    missing = [r for r in range(cast.world) if r not in cast.by_rank]
+    nameless = [p for p in cast.processes if p.kind == "worker" and p.rank is None and p.pid is not None and p.sources]
+    if len(missing) == 1 and len(nameless) == 1:
+        nameless[0].rank = missing[0]
+        cast.by_rank[missing[0]] = nameless[0]
+
+
+def _ranks_of_files(cast: Cast, digests: Sequence[Digest]) -> None:
+    """A file named after a rank that holds one process without a rank: it is that rank."""
+    for number, digest in enumerate(digests):
+        hint = digest.source.hints.get("rank")
+        inside = {p.id: p for (s, _), p in cast.of_header.items() if s == number and p.kind != "launcher"}
+        if hint is None or len(inside) != 1:
+            continue
+        process, rank = next(iter(inside.values())), int(hint)
+        if process.rank is None and rank not in cast.by_rank:
+            process.rank = rank
+            process.kind = "worker" if process.kind == "other" else process.kind
+            cast.by_rank[rank] = process
+
+
 def _processes(cast: Cast, registry: Registry, keys_of: dict[tuple[int, int], list[Key]], names: dict[Key, Counter[str]], digests: Sequence[Digest]) -> None:
     """Make a process of each group of joined keys."""
     tags: dict[Key, Counter[str]] = {}
@@ -203,10 +234,13 @@ def _processes(cast: Cast, registry: Registry, keys_of: dict[tuple[int, int], li
         process = made[registry.find(keys[0])]
         process.sources.add(source)
         process.node = process.node or cast.header_node.get((source, header))
+        if process.kind == "other" and digests[source].headers.known[header].dialect in _AGENTS:
+            process.kind = "launcher"
         cast.of_header[source, header] = process
     for number, digest in enumerate(digests):
         inside = {p.id: p for (s, _), p in cast.of_header.items() if s == number}
-        if len(inside) == 1:
+        own = sum(digest.uses[h].count for (s, h), p in cast.of_header.items() if s == number)
+        if len(inside) == 1 and 2 * own >= digest.lines:  # a launcher's few lines do not make the file its own
             cast.alone[number] = next(iter(inside.values()))
         elif not inside and "rank" in digest.source.hints:
             rank = int(digest.source.hints["rank"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,7 +15,8 @@ from k3logs.incidents.exits import KILL, TERM, Exit
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.roles import Stop
 
-CANDIDATE = frozenset({"initiating"})
+_STARTING = frozenset({"device_init", "distributed_init", "weight_load", "memory_profile", "compile", "kv_cache", "graph_capture"})
+"""Phases in which a vLLM log that just ends has stalled, or is cut."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,7 @@ class Scene:
     collectives: list[hang.Collective]
     last_seen: dict[int, float]
     exits: list[Exit]
+    vllm: bool
 
 
 def decide(scene: Scene) -> Decision:
@@ -56,6 +59,8 @@ def decide(scene: Scene) -> Decision:
     findings = [("request_errors", "requests failed while the server lived", by_role["request"])] if "request" in by_role else []
     if "handled" in by_role:
         findings.append(("handled_errors", "errors after which their process went on", by_role["handled"]))
+    if candidates and symptoms and all(crash.rank_of(c) is None for c in candidates):
+        _name(candidates, hang.choose(symptoms, [], scene.collectives, scene.cast, scene.last_seen), scene.cast)
     if candidates:
         return Decision("failure", crash.choose(candidates, scene.times, scene.cast.world, scene.exits), findings=findings)
     cascades, loud = by_role.get("cascade", []), by_role.get("loud", [])
@@ -75,7 +80,7 @@ def decide(scene: Scene) -> Decision:
         findings.append(("error_records", "error records that ended nothing", loud))
     if not scene.known:
         return Decision("inconclusive", Choice(None, "nothing", []), ["the log of the failed container itself (docker logs --timestamps NAME 2>&1)"], findings)
-    if scene.reached is not None and scene.reached not in ("serving", "shutdown", "config") and not scene.stops:
+    if scene.reached in _STARTING and scene.vllm and not scene.stops:
         return Decision("inconclusive", Choice(None, "stalled", [f"the start-up came as far as {scene.reached} and the log ends there"], kind="hang"),
                         ["the rest of the log, if there is one", "stack dumps of all ranks (py-spy dump --pid PID)"], findings)
     return Decision("no_failure", Choice(None, "nothing", []), findings=findings)
@@ -92,7 +97,7 @@ def _deaths(by_role: dict[str, list[Failure]], scene: Scene) -> None:
             continue
         dead = _dead(f, scene.cast)
         end = ends.get(dead.id) if dead is not None else None
-        code = int(f.fields["exit_code"]) if f.fields.get("exit_code", "").lstrip("-").isdigit() else None
+        code = _code(f)
         if dead is not None and dead.id in told:
             f.role = "cascade"
             f.reasons.append(f"{dead.label} told its own failure before")
@@ -104,9 +109,30 @@ def _deaths(by_role: dict[str, list[Failure]], scene: Scene) -> None:
         else:
             f.role, f.observed = "initiating", False
             f.victim_rank = dead.rank if dead is not None else _worker(f)
+            if f.victim_rank is None and len(scene.cast.source_node) == 1 and f.fields.get("local_rank", "").isdigit():
+                f.victim_rank = int(f.fields["local_rank"])  # one node: local and global ranks are the same
         by_role.setdefault(f.role, []).append(f)
     if left:
         by_role["symptom"] = left
+
+
+def _name(candidates: list[Failure], hung: Choice, cast: Cast) -> None:
+    """An error without a rank is that of the rank for which the others wait, if it is one rank."""
+    rank = hung.root.victim_rank if hung.root is not None else None
+    if rank is None or hung.rule == "hang.unknown":
+        return
+    process = cast.by_rank.get(rank)
+    first = min(candidates, key=lambda c: (c.low, c.event.source, c.line))
+    first.process, first.victim_rank = process or first.process, rank
+    first.reasons.append(f"it names no rank; {hung.why[0]}")
+
+
+def _code(f: Failure) -> int | None:
+    """The exit code that a line reports; a signal counts as its negative."""
+    if (text := f.fields.get("exit_code", "")).lstrip("-").isdigit():
+        return int(text)
+    name = f.fields.get("signal", "")
+    return -int(signal.Signals[name]) if name in signal.Signals.__members__ else -int(name) if name.isdigit() else None
 
 
 def waits(f: Failure) -> bool:
@@ -135,7 +161,9 @@ def _dead(f: Failure, cast: Cast) -> Process | None:
         return cast.by_rank.get(int(rank))
     if (local := f.fields.get("local_rank", "")).isdigit():
         hits = [p for p in cast.processes if p.parallel.get("local_rank", p.rank) == int(local) and (p.node == f.node or f.node is None)]
-        return hits[0] if len(hits) == 1 else None
+        if len(hits) == 1:
+            return hits[0]
+        return None if f.process is not None and f.process.kind == "launcher" else f.process
     return f.process if f.process is not None and f.process.rank is not None else None
 
 

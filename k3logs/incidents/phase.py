@@ -30,11 +30,13 @@ class PhaseTable:
     frames: tuple[FrameRule, ...]
     marks: tuple[tuple[str, tuple[str, ...]], ...]
     running: tuple[str, ...]
+    connected: tuple[str, ...]
+    request: tuple[str, ...]
     progress: str
 
     @property
     def literals(self) -> list[str]:
-        return [text for _, texts in self.marks for text in texts]
+        return [*self.connected, *(text for _, texts in self.marks for text in texts)]
 
 
 @cache
@@ -49,13 +51,14 @@ def table(file: Path = FILE) -> PhaseTable:
         frames = tuple(FrameRule(f["phase"], frozenset(f["functions"]), tuple(f.get("files", ()))) for f in data["frame"])
         marks = tuple((m["phase"], tuple(m["texts"])) for m in data["mark"])
         running = tuple(data["running"]["texts"])
+        connected, request = tuple(data["connected"]["texts"]), tuple(data["request"]["files"])
         progress = str(data["progress"]["pattern"])
     except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
         raise AuthorError(file, 0, f"not a table of phases: {error}", "it has [[frame]], [[mark]] and [progress]") from error
     for phase in [f.phase for f in frames] + [m[0] for m in marks]:
         if phase not in PHASES:
             raise AuthorError(file, 0, f"unknown phase {phase!r}", f"one of {', '.join(PHASES)}")
-    return PhaseTable(frames, marks, running, progress)
+    return PhaseTable(frames, marks, running, connected, request, progress)
 
 
 def of_frames(frames: Iterable[str]) -> str | None:
@@ -97,11 +100,11 @@ def order(phase: str) -> int:
     return PHASES.index(phase)
 
 
-def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, torch_running: set[int]) -> str:
+def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, running: tuple[set[int], set[int]]) -> str:
     """The phase of the failure's process when it failed.
 
     Args:
-        torch_running: ids of processes that had printed progress of a training or serving loop before.
+        running: processes and sources that had printed progress of a training or serving loop.
     """
     signature = failure.signature
     frames = [f for link in event.chain[: failure.link + 1] for f in link.frames] or event.frames
@@ -109,13 +112,15 @@ def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, torch_runn
         return signature.phases[0]
     if (found := of_frames(frames)) is not None:
         reached = _reached(failure, marks)
+        if found == "device_init" and signature and signature.category in ("communication", "network", "interconnect"):
+            return "distributed_init"
         if found in ("config", "import", "weight_load", "compile") and reached == "serving":
             return "serving"
         if found == "import" and reached not in (None, "config"):
             return reached or found
         return found
     reached = _reached(failure, marks)
-    if failure.process is not None and failure.process.id in torch_running:
+    if failure.process.id in running[0] if failure.process is not None and failure.process.id in running[0] else failure.event.source in running[1] and reached in (None, "serving", "weight_load", "distributed_init"):
         return "serving"
     if signature and signature.phases and (reached is None or reached not in signature.phases):
         return signature.phases[0] if reached is None or len(signature.phases) == 1 else reached
@@ -129,20 +134,13 @@ def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, torch_runn
 
 
 def _reached(failure: Failure, marks: Sequence[Mark]) -> str | None:
-    """The last mark before the failure: of its own process, else of anyone in its source, else of anyone."""
+    """The furthest mark before the failure: of its own process, of the engine above it, of its node, of any engine by time."""
     source, line, process = failure.event.source, failure.event.first.number, failure.process
-    before = [m for m in marks if m.source == source and m.line < line]
-    own = [m for m in before if process is not None and m.process == process.id]
-    near = [m for m in before if m.kind != "api" or not own]
-    best = own[-1].phase if own else None
-    if near:
-        # the engine and rank 0 print marks for all; a worker's own older mark does not hold them back
-        last = max(near, key=lambda m: m.line).phase
-        best = last if best is None or order(last) > order(best) else best
-    if best is None:
-        earlier = [m for m in marks if m.low <= failure.low]
-        best = max(earlier, key=lambda m: m.low).phase if earlier else None
-    return best
+    own = [m for m in marks if process is not None and m.process == process.id and m.source == source and m.line < line]
+    near = [m for m in marks if m.source == source and m.line < line and (m.kind != "api" or not own)]
+    # the engine and rank 0 print marks for all: a worker's own older mark does not hold them back
+    far = [m for m in marks if m.source != source and m.kind in ("engine", "api") and m.low < failure.low]
+    return furthest([*own, *near, *far])
 
 
 def furthest(found: Sequence[Mark]) -> str | None:

@@ -9,6 +9,7 @@ from k3logs.identity.cast import Cast
 from k3logs.identity.process import Process
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.fingerprint import fingerprint
+from k3logs.incidents.phase import table
 
 _TIER = {"worker": 0, "kernel": 0, "other": 1, "engine": 2, "api": 3, "launcher": 4}
 CANDIDATE = frozenset({"initiating", "first", "loud"})
@@ -83,6 +84,9 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
         if failure.role in CANDIDATE | {"symptom", "cascade"} and failure.event.source in stopped and failure.line > stopped[failure.event.source]:
             failure.role = "teardown"
             failure.reasons.append("printed after the stop that was asked for")
+        elif failure.role in CANDIDATE and any(part in frame for frame in failure.event.frames for part in table().request):
+            failure.role = "request"
+            failure.reasons.append("it was raised while a request was handled")
         elif failure.role in CANDIDATE and process is not None and _handled(failure, process, progress):
             failure.role = "request" if process.kind == "api" else "handled"
             failure.reasons.append(f"{process.label} went on after it")

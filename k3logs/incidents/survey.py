@@ -32,9 +32,12 @@ def stop_texts() -> tuple[tuple[str, ...], frozenset[str]]:
 def marks(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times: Times) -> list[Mark]:
     """All lifecycle marks, by source and line."""
     found = []
-    running = table().running
+    running, connected = table().running, table().connected
+    vllm = any(not e.chain and mark_of(e.text) in ("config", "device_init") for e in events)
     for event in events:
         phase = mark_of(event.text) if not event.chain else None
+        if phase is None and not vllm and not event.chain and any(t in event.text for t in connected):
+            phase = "serving"
         if phase is not None:
             process = cast.of_event(event)
             low = times.aligned(event.source, event.first, cast.node_of_event(event))[0]
@@ -83,16 +86,17 @@ def progress(digests: Sequence[Digest], cast: Cast, catalog: Catalog) -> dict[in
 
 
 
-def running(digests: Sequence[Digest], cast: Cast) -> set[int]:
-    """Processes whose last ordinary line is progress of a loop (``step=7``)."""
+def running(digests: Sequence[Digest], cast: Cast) -> tuple[set[int], set[int]]:
+    """Processes, and sources, whose last ordinary lines are progress of a loop (``step=7``)."""
     import polars as pl
 
-    rows = [(process.id, use.last_text) for number, digest in enumerate(digests) for header, use in digest.uses.items()
-            if (process := cast.of_header.get((number, header)) or cast.alone.get(number)) is not None]
+    rows = [(process.id if process else None, number, use.last_text) for number, digest in enumerate(digests) for header, use in digest.uses.items()
+            for process in [cast.of_header.get((number, header)) or cast.alone.get(number)]]
     if not rows:
-        return set()
-    hit = pl.Series([text for _, text in rows]).str.contains(table().progress)
-    return {id for (id, _), yes in zip(rows, hit.to_list(), strict=True) if yes}
+        return set(), set()
+    hit = pl.Series([text for *_, text in rows]).str.contains(table().progress).to_list()
+    good = [row for row, yes in zip(rows, hit, strict=True) if yes]
+    return {id for id, _, _ in good if id is not None}, {source for _, source, _ in good}
 
 
 def known(digests: Sequence[Digest], found: Sequence[Mark]) -> bool:

@@ -9,6 +9,7 @@ from k3logs.events.digest import Digest
 from k3logs.events.records import Event
 from k3logs.grammar.message import parse_message
 from k3logs.identity.cast import Cast
+from k3logs.identity.process import Process
 from k3logs.incidents.failure import LOUD_SPECIFICITY, UNKNOWN_SPECIFICITY, Failure
 from k3logs.signatures.match import match
 
@@ -62,6 +63,8 @@ def _failure(event: Event, found: list[tuple[int, str | None, dict[str, str]]], 
     header = digests[event.source].headers.known[event.first.header]
     process = cast.of_event(event)
     node = cast.node_of_event(event)
+    if process is None and event.opening is not None and (number := event.opening.fields.get("int")) and event.opening.form == "python.spawn_head":
+        process = cast.by_rank.get(int(number)) or Process(-1 - int(number), rank=int(number), kind="worker")  # mp.spawn: the index is the rank
     if event.chain:
         link, id, fields = _meaningful(event, found)
         signature = catalog.by_id(id) if id else None

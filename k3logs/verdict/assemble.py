@@ -30,7 +30,7 @@ _ROUTES = {
 }
 
 
-def assemble(decision: Decision, scene: Scene, digests: Sequence[Digest], catalog: Catalog, marks: Sequence[Mark], running: set[int], notices: list[str]) -> Verdict:
+def assemble(decision: Decision, scene: Scene, digests: Sequence[Digest], catalog: Catalog, marks: Sequence[Mark], running: tuple[set[int], set[int]], notices: list[str]) -> Verdict:
     """Build the verdict of one triage."""
     cast, times, choice = scene.cast, scene.times, decision.choice
     root = suspect(choice.root, choice, digests, cast, times, marks, running, leads=True) if choice.root is not None and decision.outcome != "no_failure" else None

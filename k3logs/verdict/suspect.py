@@ -21,7 +21,7 @@ CONTEXT = 3
 """Kept lines shown before and after an evidence line."""
 
 
-def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: Cast, times: Times, marks: Sequence[Mark], running: set[int], leads: bool) -> Suspect:
+def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: Cast, times: Times, marks: Sequence[Mark], running: tuple[set[int], set[int]], leads: bool) -> Suspect:
     """Show a failure: as the root where it ``leads``, else as another candidate."""
     line = _anchor(failure)
     process = failure.process
