@@ -48,7 +48,7 @@ def run(argv: list[str]) -> int:
         return _say("interrupted", 130)
     except K3LogsError as error:
         return _say(str(error), error.exit_status)
-    except Exception as error:  # noqa: BLE001 - Python's own status for it is 1, which means "failure found"
+    except Exception as error:  # Python's own status for it is 1, which means "failure found"
         if os.environ.get("K3LOGS_DEBUG"):
             raise
         return _say(f"internal error, {type(error).__name__}: {error} (set K3LOGS_DEBUG=1 for the traceback, and please report it)", 2)

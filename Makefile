@@ -1,0 +1,41 @@
+# On a bare machine: Python 3.11 or newer with pip and venv, and make.  `make demo` and `make test` set up what they need.
+
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO := corpus/dmabuf-524/logs
+
+.PHONY: help demo test lint bench accept clean
+
+help:  ## what there is to make
+	@sed -n 's/^\([a-z]*\):.*## /  make \1: /p' $(MAKEFILE_LIST)
+
+.venv/ready: pyproject.toml
+	rm -rf .venv
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+.venv/ready-dev: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+demo: .venv/ready  ## set up, then triage a failed deployment of two nodes, piped as `docker logs` would
+	cat $(DEMO)/*.log | $(BIN)/k3logs triage --exit-zero
+
+lint: .venv/ready-dev  ## ruff, mypy --strict, import layers
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: lint  ## set up, lint, all tests
+	$(BIN)/python -m pytest -n 2
+
+bench: .venv/ready-dev  ## CPU and memory figures
+	$(BIN)/python -m pytest benchmarks -o testpaths=benchmarks --benchmark-only
+
+accept: .venv/ready  ## show how verdicts on the corpus changed, and accept them
+	$(BIN)/k3logs corpus accept
+
+clean:  ## remove what the other targets made
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks build dist
+	find k3logs tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
