@@ -40,7 +40,7 @@ def test_a_text_may_say_several_things() -> None:
         " Timeout(ms)=600000) ran for 600017 milliseconds before timing out. PG status: last enqueued work: 5, last completed work: 2"
     )
     found = read_all(text)
-    assert found["process_group"] == {"pg_id": "2", "pg_guid": "9", "rank": "4"}
+    assert parse_message("process_group", text) == {"pg_id": "2", "pg_guid": "9", "rank": "4"}
     assert found["work_nccl"]["seq_num"] == "3" and found["work_nccl"]["ran_ms"] == "600017"
     assert found["pg_status"] == {"enqueued": "5", "completed": "2"}
 

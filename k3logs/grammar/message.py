@@ -5,6 +5,8 @@ A message grammar is ``grammars/messages/NAME.lark``, any LALR grammar. Comments
     // @prefilter "- Init START"     one of these stands in the text (also a gate: such lines are kept)
     // @from "comm 0x"               where the reading begins; without it, at the prefilter, without both at the start
 
+A grammar without a prefilter is one that others ask for by name; its literals are common in healthy logs.
+
 What is read becomes plain data. A terminal is a text under its lower-case name, a rule a dict under its name, and
 these rule names mean more:
 
@@ -165,7 +167,7 @@ def plain(node: Any) -> Any:
         key, *value = node.children
         return (snake(str(key)) if rule == "field" else _text(key)), plain(value[0]) if value else ""
     if rule.endswith("_list"):
-        return rule.removesuffix("_list"), [_merged(child.children) for child in node.children]
+        return rule.removesuffix("_list"), [_merged(c.children) if hasattr(c, "children") else _text(c) for c in node.children]
     if rule == "call":
         name, *rest = node.children
         return {"class": _text(name), **_merged(rest)}
