@@ -1,0 +1,1 @@
+"""Grammars of log lines and of nested messages: loading, compiling, checking."""

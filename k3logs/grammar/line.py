@@ -76,6 +76,7 @@ class Form:
 
     @property
     def id(self) -> str:
+        """``grammar.form``, unique in an installation."""
         return f"{self.grammar}.{self.name}"
 
 

@@ -83,6 +83,7 @@ class MessageGrammar:
 
     @property
     def name(self) -> str:
+        """The file's stem, by which the grammar is asked for."""
         return self.path.stem
 
     def dump(self) -> bytes:

@@ -41,6 +41,7 @@ class Sample:
     fields: dict[str, Any] = field(default_factory=dict)
 
     def wrong(self, reason: str, help: str = "") -> AuthorError:
+        """The error that names this sample's place."""
         return AuthorError(self.path, self.number, f"{reason}: {self.line!r}", help)
 
 
