@@ -20,7 +20,7 @@ from k3logs.events.gates import Gates
 from k3logs.grammar import bundle
 from k3logs.identity import cast as identity
 from k3logs.identity import facts
-from k3logs.incidents import phase, roles, survey, tellings
+from k3logs.incidents import phase, roles, runs, survey, tellings
 from k3logs.incidents.collectives import collectives
 from k3logs.incidents.decide import Scene, decide
 from k3logs.incidents.exits import attribute, exits
@@ -91,12 +91,15 @@ def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     for failure in failures:
         failure.low, failure.high = times.aligned(failure.event.source, failure.event.anchor, failure.node)
     marks = survey.marks(digests, events, cast, times)
-    stops = survey.stops(events, cast, times, failures)
+    attempts = runs.attempts(events, marks)
+    for failure in failures:
+        failure.attempt = attempts.of(failure.event.source, failure.line)
+    stops = survey.stops(events, cast, times, attempts)
     merged = roles.merge_copies(failures)
-    roles.assign(merged, cast, survey.progress(digests, cast, catalog), stops)
+    roles.assign(merged, cast, survey.progress(digests, cast, catalog), stops, attempts)
     ends = exits(read, events, cast)
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
-                  any(m.kind in ("api", "engine") for m in marks))
+                  any(m.kind in ("api", "engine") for m in marks), attempts)
     return assemble(decide(scene), scene, digests, catalog, marks, running, [*notices, *cast.conflicts])

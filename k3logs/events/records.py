@@ -229,6 +229,9 @@ def _in_frames(record: _Open, line: Line, name: str) -> bool:
     """A line below ``Traceback``: a frame, its source, or the exception's own line."""
     if name in _FRAMES:
         record.frames.append(_frame(line))
+    elif record.frames and line.message.startswith("    ") and (call := _called(line.message)) and " > " not in record.frames[-1]:
+        # the source line: what a frame calls is known even where a decorator hides the frame of the call
+        record.frames[-1] += f" > {call}"
     elif name in _TAILS:
         _tail(record, line)
     elif line.message[:1] not in (" ", "\t", "|", "+", "^", "~", "") and record.frames:
@@ -258,6 +261,13 @@ def _in_message(record: _Open, line: Line, name: str) -> bool:
 def _frame(line: Line) -> str:
     f = line.fields
     return f"{f.get('file', '')}:{f.get('lineno', '')} {f.get('func', '')}".strip()
+
+
+def _called(source: str) -> str:
+    """The name that a line of source calls first, from the right of its dots; empty where it calls nothing."""
+    head, paren, _ = source.strip().partition("(")
+    name = head.rpartition(".")[2].rpartition(" ")[2]
+    return name if paren and name.isidentifier() else ""
 
 
 def _tail(record: _Open, line: Line) -> None:

@@ -42,6 +42,18 @@ class Cast:
         hits = {p.id: p for (_, number), p in self.by_pid.items() if number == pid}
         return next(iter(hits.values())) if len(hits) == 1 else None
 
+    def missing(self) -> list[int]:
+        """Ranks of the world that nothing in the logs names."""
+        return [r for r in range(self.world) if r not in self.by_rank] if self.world is not None and self.world <= 4096 else []
+
+    def add_rank(self, rank: int, node: str | None) -> Process:
+        """A process that is known by its rank alone."""
+        process = self.by_rank.get(rank)
+        if process is None:
+            process = self.by_rank[rank] = Process(len(self.processes), rank=rank, kind="worker", node=node)
+            self.processes.append(process)
+        return process
+
     @property
     def ranks(self) -> list[int]:
         return sorted(self.by_rank)
@@ -157,7 +169,7 @@ def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None,
     name = fields.get("process")
     if pid is not None:
         keys.append(("pid", scope, pid))
-    if rank is None and name:
+    if rank is None and name and kind_of(name) == "worker":
         rank = global_rank(parallel_of(name), sizes)
         if rank is None and (short := fields.get("parallel", "")).startswith("TP"):
             rank = _number(short[2:])
@@ -176,9 +188,7 @@ def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None,
 
 def _only_one_left(cast: Cast) -> None:
     """A worker without a rank is the one rank that is missing, where one is missing and one worker has none."""
-    if cast.world is None or cast.world > 4096:
-        return
-    missing = [r for r in range(cast.world) if r not in cast.by_rank]
+    missing = cast.missing()
     nameless = [p for p in cast.processes if p.kind == "worker" and p.rank is None and p.pid is not None and p.sources]
     if len(missing) == 1 and len(nameless) == 1:
         nameless[0].rank = missing[0]
@@ -243,12 +253,7 @@ def _processes(cast: Cast, registry: Registry, keys_of: dict[tuple[int, int], li
         if len(inside) == 1 and 2 * own >= digest.lines:  # a launcher's few lines do not make the file its own
             cast.alone[number] = next(iter(inside.values()))
         elif not inside and "rank" in digest.source.hints:
-            rank = int(digest.source.hints["rank"])
-            process = cast.by_rank.get(rank)
-            if process is None:
-                process = Process(len(cast.processes), rank=rank, kind="worker", node=cast.source_node.get(number))
-                cast.processes.append(process)
-                cast.by_rank[rank] = process
+            process = cast.add_rank(int(digest.source.hints["rank"]), cast.source_node.get(number))
             process.sources.add(number)
             cast.alone[number] = process
 

@@ -14,6 +14,7 @@ from k3logs.incidents.crash import Choice
 from k3logs.incidents.exits import KILL, TERM, Exit
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.roles import Stop
+from k3logs.incidents.runs import Attempts, leading
 
 _STARTING = frozenset({"device_init", "distributed_init", "weight_load", "memory_profile", "compile", "kv_cache", "graph_capture"})
 """Phases in which a vLLM log that just ends has stalled, or is cut."""
@@ -43,12 +44,21 @@ class Scene:
     last_seen: dict[int, float]
     exits: list[Exit]
     vllm: bool
+    attempts: Attempts
+
+
+def lead(scene: Scene) -> list[Failure]:
+    """The failures of the attempt that the verdict is about."""
+    failing = sorted({f.attempt for f in scene.failures if f.role in ("initiating", "symptom", "cascade")})
+    served = sorted({attempt for (_, attempt), phase in scene.attempts.reached.items() if phase == "serving"})
+    leader = leading(failing, served)
+    return scene.failures if leader is None else [f for f in scene.failures if f.attempt == leader]
 
 
 def decide(scene: Scene) -> Decision:
     """Choose the outcome and the root."""
     by_role: dict[str, list[Failure]] = {}
-    for f in scene.failures:
+    for f in lead(scene):
         by_role.setdefault(f.role, []).append(f)
     _deaths(by_role, scene)
     candidates = by_role.get("initiating", [])

@@ -30,6 +30,7 @@ class Failure:
         copies: the same failure told again by the same process or by those above it.
         observed: False where the culprit itself left no line and this is a witness.
         reasons: what made the role what it is.
+        attempt: number of the start that it belongs to, in a log of several.
     """
 
     event: Event
@@ -46,6 +47,7 @@ class Failure:
     observed: bool = True
     reasons: list[str] = field(default_factory=list)
     victim_rank: int | None = None
+    attempt: int = 0
 
     @property
     def text(self) -> str:

@@ -62,14 +62,18 @@ def table(file: Path = FILE) -> PhaseTable:
 
 
 def of_frames(frames: Iterable[str]) -> str | None:
-    """The phase that a stack says (frames as ``file:line function``), None where it says nothing.
+    """The phase that a stack says (frames as ``file:line function > called``), None where it says nothing.
 
     The innermost telling frame decides, but a compile below profiling is compile: rules are tried in the table's order.
     """
-    parsed = [(f.rpartition(" ")[2], f.partition(" ")[0]) for f in frames]
+    parsed = []
+    for frame in frames:
+        place, _, call = frame.partition(" > ")
+        file, _, function = place.partition(" ")
+        parsed.append(({function, call}, file))
     for rule in table().frames:
-        for function, file in parsed:
-            if function in rule.functions or any(part in file for part in rule.files):
+        for functions, file in parsed:
+            if functions & rule.functions or any(part in file for part in rule.files):
                 return rule.phase
     return None
 
@@ -100,17 +104,21 @@ def order(phase: str) -> int:
     return PHASES.index(phase)
 
 
-def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, running: tuple[set[int], set[int]]) -> str:
+def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Sequence[Event], running: tuple[set[int], set[int]]) -> str:
     """The phase of the failure's process when it failed.
 
     Args:
+        echoes: events that quote this failure (the engine's call that failed), whose stacks say what was being done.
         running: processes and sources that had printed progress of a training or serving loop.
     """
     signature = failure.signature
     frames = [f for link in event.chain[: failure.link + 1] for f in link.frames] or event.frames
     if signature and len(signature.phases) == 1 and not frames:
         return signature.phases[0]
-    if (found := of_frames(frames)) is not None:
+    found = of_frames(frames)
+    if found in (None, "serving") and (told := next((p for e in echoes if (p := of_frames(e.frames)) is not None), None)) is not None:
+        found = told
+    if found is not None:
         reached = _reached(failure, marks)
         if found == "device_init" and signature and signature.category in ("communication", "network", "interconnect"):
             return "distributed_init"

@@ -10,6 +10,7 @@ from k3logs.identity.process import Process
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.fingerprint import fingerprint
 from k3logs.incidents.phase import table
+from k3logs.incidents.runs import Attempts
 
 _TIER = {"worker": 0, "kernel": 0, "other": 1, "engine": 2, "api": 3, "launcher": 4}
 CANDIDATE = frozenset({"initiating", "first", "loud"})
@@ -32,9 +33,9 @@ def merge_copies(failures: Sequence[Failure]) -> list[Failure]:
     Tellings by different ranks stay apart: then the same thing happened on each of them.
     """
     kept: list[Failure] = []
-    groups: dict[str, list[Failure]] = {}
+    groups: dict[tuple[str, int], list[Failure]] = {}
     for failure in failures:
-        groups.setdefault(fingerprint(failure), []).append(failure)
+        groups.setdefault((fingerprint(failure), failure.attempt), []).append(failure)
     for group in groups.values():
         first_of: dict[int | None, Failure] = {}
         for failure in sorted(group, key=lambda f: (f.low, f.event.source, f.line)):
@@ -70,7 +71,7 @@ class Stop:
     failure: Failure | None = None
 
 
-def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress], stops: Iterable[Stop]) -> None:
+def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress], stops: Iterable[Stop], attempts: Attempts) -> None:
     """Lower the roles that cannot stand.
 
     * what follows an ordered stop in the same source is tear-down;
@@ -78,16 +79,16 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
     * ``first``: a candidate unless its process failed before;
     * a death whose process told its own failure before is its consequence.
     """
-    stopped = {stop.source: stop.line for stop in stops}
+    stopped = {(stop.source, attempts.of(stop.source, stop.line)): stop.line for stop in stops}
     for failure in failures:
         process = failure.process
-        if failure.role in CANDIDATE | {"symptom", "cascade"} and failure.event.source in stopped and failure.line > stopped[failure.event.source]:
+        if failure.role in CANDIDATE | {"symptom", "cascade"} and failure.line > stopped.get((failure.event.source, failure.attempt), float("inf")):
             failure.role = "teardown"
             failure.reasons.append("printed after the stop that was asked for")
         elif failure.role in CANDIDATE and any(part in frame for frame in failure.event.frames for part in table().request):
             failure.role = "request"
             failure.reasons.append("it was raised while a request was handled")
-        elif failure.role in CANDIDATE and process is not None and _handled(failure, process, progress):
+        elif failure.role in CANDIDATE and process is not None and _handled(failure, process, progress, attempts):
             failure.role = "request" if process.kind == "api" else "handled"
             failure.reasons.append(f"{process.label} went on after it")
     seen: dict[int, Failure] = {}
@@ -101,6 +102,9 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
             seen.setdefault(failure.process.id, failure)
 
 
-def _handled(failure: Failure, process: Process, progress: dict[int, Progress]) -> bool:
+def _handled(failure: Failure, process: Process, progress: dict[int, Progress], attempts: Attempts) -> bool:
     done = progress.get(process.id)
-    return done is not None and failure.event.chain != [] and done.went_on(failure.event.source, failure.event.last)
+    source = failure.event.source
+    if done is None or not failure.event.chain or not done.went_on(source, failure.event.last):
+        return False
+    return done.last[source][0] <= attempts.last_line(source, failure.attempt)  # a later attempt's output is another process's

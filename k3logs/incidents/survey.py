@@ -12,8 +12,8 @@ from k3logs.clocks.when import Times
 from k3logs.events.digest import Digest
 from k3logs.events.records import Event
 from k3logs.identity.cast import Cast
-from k3logs.incidents.failure import Failure
 from k3logs.incidents.roles import Progress, Stop
+from k3logs.incidents.runs import Attempts
 from k3logs.incidents.phase import Mark, mark_of, table
 
 if TYPE_CHECKING:
@@ -51,16 +51,17 @@ def marks(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times:
     return sorted(found, key=lambda m: (m.source, m.line))
 
 
-def stops(events: Sequence[Event], cast: Cast, times: Times, failures: Sequence[Failure]) -> list[Stop]:
-    """The first ordered stop of each source."""
+def stops(events: Sequence[Event], cast: Cast, times: Times, attempts: Attempts) -> list[Stop]:
+    """The first ordered stop of each attempt in each source."""
     parts, whole = stop_texts()
-    found: dict[int, Stop] = {}
+    found: dict[tuple[int, int], Stop] = {}
     for event in events:
         text = event.text.strip()
-        if event.source in found or event.chain or not (text in whole or any(p in text for p in parts)):
+        place = (event.source, attempts.of(event.source, event.first.number))
+        if place in found or event.chain or not (text in whole or any(p in text for p in parts)):
             continue
         low = times.aligned(event.source, event.first, cast.node_of_event(event))[0]
-        found[event.source] = Stop(event.source, event.first.number, low)
+        found[place] = Stop(event.source, event.first.number, low)
     return list(found.values())
 
 

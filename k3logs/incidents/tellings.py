@@ -9,7 +9,6 @@ from k3logs.events.digest import Digest
 from k3logs.events.records import Event
 from k3logs.grammar.message import parse_message
 from k3logs.identity.cast import Cast
-from k3logs.identity.process import Process
 from k3logs.incidents.failure import LOUD_SPECIFICITY, UNKNOWN_SPECIFICITY, Failure
 from k3logs.signatures.match import match
 
@@ -64,7 +63,9 @@ def _failure(event: Event, found: list[tuple[int, str | None, dict[str, str]]], 
     process = cast.of_event(event)
     node = cast.node_of_event(event)
     if process is None and event.opening is not None and (number := event.opening.fields.get("int")) and event.opening.form == "python.spawn_head":
-        process = cast.by_rank.get(int(number)) or Process(-1 - int(number), rank=int(number), kind="worker")  # mp.spawn: the index is the rank
+        process = cast.add_rank(int(number), node)  # torch.multiprocessing.spawn: the index is the rank
+    if process is None and len(missing := cast.missing()) == 1 and any(frame.partition(" > ")[0].endswith(" worker_main") for frame in event.frames):
+        process = cast.add_rank(missing[0], node)  # a vLLM worker without a tag: the only one that has not said its rank
     if event.chain:
         link, id, fields = _meaningful(event, found)
         signature = catalog.by_id(id) if id else None

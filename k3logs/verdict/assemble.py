@@ -33,10 +33,10 @@ _ROUTES = {
 def assemble(decision: Decision, scene: Scene, digests: Sequence[Digest], catalog: Catalog, marks: Sequence[Mark], running: tuple[set[int], set[int]], notices: list[str]) -> Verdict:
     """Build the verdict of one triage."""
     cast, times, choice = scene.cast, scene.times, decision.choice
-    root = suspect(choice.root, choice, digests, cast, times, marks, running, leads=True) if choice.root is not None and decision.outcome != "no_failure" else None
+    root = suspect(choice.root, choice, digests, cast, times, marks, running, scene.failures, leads=True) if choice.root is not None and decision.outcome != "no_failure" else None
     if root is None and decision.outcome == "failure":
         root = _stop(scene, choice.why, choice.rule, digests, marks)
-    others = [suspect(f, choice, digests, cast, times, marks, running, leads=False) for f in choice.others[:MAX_OTHERS] if f.role not in ("cascade", "teardown")]
+    others = [suspect(f, choice, digests, cast, times, marks, running, scene.failures, leads=False) for f in choice.others[:MAX_OTHERS] if f.role not in ("cascade", "teardown")]
     ranks = _ranks(scene, choice.root, root, marks)
     coverage = _coverage(digests, notices)
     verdict = Verdict(

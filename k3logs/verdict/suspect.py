@@ -7,7 +7,7 @@ from typing import Any
 
 from k3logs.clocks.when import Times
 from k3logs.events.digest import Digest
-from k3logs.events.records import Line
+from k3logs.events.records import Event, Line
 from k3logs.identity.cast import Cast
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.failure import Failure
@@ -21,7 +21,7 @@ CONTEXT = 3
 """Kept lines shown before and after an evidence line."""
 
 
-def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: Cast, times: Times, marks: Sequence[Mark], running: tuple[set[int], set[int]], leads: bool) -> Suspect:
+def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: Cast, times: Times, marks: Sequence[Mark], running: tuple[set[int], set[int]], failures: Sequence[Failure], leads: bool) -> Suspect:
     """Show a failure: as the root where it ``leads``, else as another candidate."""
     line = _anchor(failure)
     process = failure.process
@@ -31,7 +31,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     if leads and choice.kind == "spmd" and len(choice.ranks) > 1:
         rank = None
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
-    phase = of_failure(failure, marks, failure.event, running)
+    phase = of_failure(failure, marks, failure.event, _echoes(failure, failures), running)
     penalties = list(choice.penalties)
     if rank is None and not ranks and cast.ranks:
         penalties.append("rank not known")
@@ -77,6 +77,12 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
         title=failure.signature.title if failure.signature else None,
         context=_context(digests[failure.event.source], line),
     )
+
+
+def _echoes(failure: Failure, failures: Sequence[Failure]) -> list[Event]:
+    """Events of other processes that quote this failure's message."""
+    says = failure.text.partition(": ")[2].split("\n")[0][:60] or failure.text[:60]
+    return [f.event for f in failures if f.signature is not None and f.signature.quotes and says in f.text]
 
 
 def _anchor(failure: Failure) -> Line:
