@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-DEMO := corpus/dmabuf-524/logs
+DEMO := corpus/dmabuf-524/logs/b300-r7-n21.log
 
 .PHONY: help demo test lint bench accept clean
 
@@ -19,8 +19,8 @@ help:  ## what there is to make
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
 
-demo: .venv/ready  ## set up, then triage a failed deployment of two nodes, piped as `docker logs` would
-	cat $(DEMO)/*.log | $(BIN)/k3logs triage --exit-zero
+demo: .venv/ready  ## set up, then triage the log of a failed deployment, piped as `docker logs` would
+	cat $(DEMO) | $(BIN)/k3logs triage --exit-zero
 
 lint: .venv/ready-dev  ## ruff, mypy --strict, import layers
 	$(BIN)/ruff check
@@ -33,8 +33,9 @@ test: lint  ## set up, lint, all tests
 bench: .venv/ready-dev  ## CPU and memory figures
 	$(BIN)/python -m pytest benchmarks -o testpaths=benchmarks --benchmark-only
 
-accept: .venv/ready  ## show how verdicts on the corpus changed, and accept them
+accept: .venv/ready  ## show how verdicts on the corpus changed, and accept them (also in the README)
 	$(BIN)/k3logs corpus accept
+	$(BIN)/python tests/readme.py
 
 clean:  ## remove what the other targets made
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks build dist

@@ -98,7 +98,7 @@ def _actions(actions: Iterable[Action]) -> Iterator[str]:
         yield from (f"  - collect first: {code(one_line(command, 500))}" for command in action.collect)
         yield from (f"  - avoid: {plain(one_line(reason, 500))}" for reason in action.avoid)
         if action.evidence:
-            yield f"  - seen at: {', '.join(code(one_line(text, 200)) for text in action.evidence[:4])}"
+            yield f"  - seen at: {', '.join(code(tell.seen(text)) for text in action.evidence[:4])}"
 
 
 def _bullets(texts: Iterable[str]) -> Iterator[str]:

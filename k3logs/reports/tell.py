@@ -83,6 +83,11 @@ def place(source: str, line: int) -> str:
     return f"{one_line('stdin' if source == '-' else source, 200)}:{line}"
 
 
+def seen(evidence: str) -> str:
+    """A piece of evidence, with standard input by its name."""
+    return one_line(f"stdin{evidence[1:]}" if evidence.startswith("-:") else evidence, 200)
+
+
 def evidence(suspect: Suspect) -> list[tuple[int, str, bool]]:
     """Line number, text and whether it is the line itself; the raw line alone where no context was kept."""
     if not suspect.context:
@@ -139,7 +144,7 @@ def runs(attempts: Iterable[Run]) -> Iterator[str]:
 def findings(found: Iterable[Finding]) -> Iterator[str]:
     """``request errors: 2 requests failed while the server lived. (a.log:50)``."""
     for finding in found:
-        seen = f" ({', '.join(one_line(text, 200) for text in finding.evidence[:3])})" if finding.evidence else ""
+        seen = f" ({', '.join(map(seen, finding.evidence[:3]))})" if finding.evidence else ""
         yield f"{finding.kind.replace('_', ' ')}: {one_line(finding.message, LONGEST)}{seen}"
 
 

@@ -81,7 +81,7 @@ class _Page:
                     yield self.paint(row, "bold")
             else:
                 room = self.width - len(margin)
-                yield self.paint(margin + (text if len(text) <= room else text[: room - 1] + "…"), "dim")
+                yield self.paint((margin + (text if len(text) <= room else text[: room - 1] + "…")).rstrip(), "dim")
 
     def others(self, suspects: Iterable[Suspect]) -> Iterator[str]:
         for suspect in list(suspects)[:3]:
@@ -100,7 +100,7 @@ class _Page:
             for reason in action.avoid:
                 yield from self.wrap(f"avoid: {one_line(reason, 500)}", "     ", 9)
             if action.evidence:
-                yield from self.wrap(f"seen at: {', '.join(one_line(text, 200) for text in action.evidence[:4])}", "     ", 9)
+                yield from self.wrap(f"seen at: {', '.join(map(tell.seen, action.evidence[:4]))}", "     ", 9)
 
     def section(self, title: str, body: Iterable[str]) -> Iterator[str]:
         rows = list(body)
