@@ -96,16 +96,42 @@ def test_gate_finds_every_sample_that_may_open_it(catalog: Catalog) -> None:
 
 def test_levels_and_dialects_narrow_only_where_known(catalog: Catalog) -> None:
     text = "Call to mlx5dv_reg_dmabuf_mr failed with error Unknown error 524"
-    assert match(catalog, [text, text, text], levels=["WARN", "INFO", None]) == [
-        ("NCCL001", {"errno": "524"}),
-        (None, {}),
-        ("NCCL001", {"errno": "524"}),
-    ]
+    hit = ("NCCL001", {"errno": "524"})
+    assert match(catalog, [text] * 5, levels=["WARN", "INFO", None, "E", "WARNING"]) == [hit, (None, {}), hit, hit, hit]
 
 
 def test_quoting_text_wins_over_what_it_quotes(catalog: Catalog) -> None:
     text = "RuntimeError: Worker failed with error 'CUDA error: an illegal memory access was encountered', please check the stack trace above"
     assert claim(catalog, text)[0] == "VLLM002"
+
+
+def test_nothing_fires_inside_prompts_settings_and_dumps(catalog: Catalog) -> None:
+    shields = {
+        "VLLM025": "Received request cmpl-7f00aa-0: prompt: '{}', params: SamplingParams(n=1)",
+        "VLLM024": "non-default args: {{'model': '{}', 'port': 8000}}",
+        "VLLM023": "Dumping scheduler output for model execution: SchedulerOutput(scheduled_new_reqs=['{}'])",
+    }
+    for shield, frame in shields.items():
+        for id, text in samples(catalog):
+            signature = catalog.by_id(id)
+            assert signature is not None
+            if not (signature.quotes and not signature.gate):
+                assert claim(catalog, frame.format(text))[0] == shield, (id, text)
+
+
+def test_samples_are_claimed_after_peeling_too(catalog: Catalog) -> None:
+    reading = pytest.importorskip("k3logs.cli.reading")
+    wanted = [(signature, sample.line) for signature in catalog.signatures for sample in signature.samples]
+    owner = [n for n, (_, line) in enumerate(wanted) for _ in line.split("\n")]
+    texts: dict[int, list[tuple[str, str]]] = {}
+    for row in reading.readings("\n".join(line for _, line in wanted).encode(), ()):
+        texts.setdefault(owner[row.line - 1], []).append((row.message, row.fields.get("level", "")))
+    missed = []
+    for n, (signature, line) in enumerate(wanted):
+        whole = ("\n".join(message for message, _ in texts[n]), texts[n][0][1])
+        if signature.id not in {claim(catalog, text, level=level)[0] for text, level in [whole, *texts[n]]}:
+            missed.append((signature.id, line[:100]))
+    assert missed == []
 
 
 def test_long_texts_and_odd_characters_are_harmless(catalog: Catalog) -> None:

@@ -66,6 +66,7 @@ class Author:
         return found
 
     def refuse(self, line: int, reason: str, help: str = "see an existing signature for the format") -> NoReturn:
+        """Raise the error that names this file and line."""
         raise AuthorError(self.path, line, reason, help)
 
     def table(self, data: Any, keys: dict[str, type], required: tuple[str, ...], table: str, index: int = 0) -> dict[str, Any]:
@@ -87,6 +88,7 @@ class Author:
         return data
 
     def word(self, value: str, allowed: tuple[str, ...], key: str) -> str:
+        """``value`` if it is one of the allowed words."""
         if value not in allowed:
             self.refuse(self.at("", key), f"{key} {value!r} is not known", f"one of: {', '.join(allowed)}")
         return value

@@ -24,7 +24,10 @@ Hit = tuple[str | None, dict[str, str]]
 
 LONGEST_TEXT = 65_536  # characters searched; a longer record is a dump, and its beginning says so
 _FEW = 48  # unique texts below which importing polars costs more than it saves
-_LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL", "ERR": "ERROR", "EMERG": "FATAL", "ALERT": "FATAL", "CRIT": "FATAL"}
+_LEVELS = {
+    "WARNING": "WARN", "W": "WARN", "ERR": "ERROR", "E": "ERROR", "CRITICAL": "FATAL", "CRIT": "FATAL", "C": "FATAL", "F": "FATAL",
+    "EMERG": "FATAL", "ALERT": "FATAL", "I": "INFO", "NOTICE": "INFO", "D": "DEBUG",
+}  # fmt: skip
 
 
 def match(

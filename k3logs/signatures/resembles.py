@@ -6,7 +6,7 @@ Never a match: texts are compared with numbers, addresses and paths masked, and 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,17 +35,17 @@ def mask(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=2)
+def _samples(catalog: Catalog) -> tuple[list[str], list[str]]:
+    """Ids and masked samples of all failures, side by side; benign texts are nothing to be like."""
+    pairs = [(s.id, mask(sample.text)) for s in catalog.signatures if s.role != "benign" for sample in s.samples]
+    return [id for id, _ in pairs], [text for _, text in pairs]
+
+
 def resembles(catalog: Catalog, text: str, cutoff: float = CUTOFF) -> str | None:
     """"resembles ID (score)" of the sample nearest to ``text``, or None where none reaches ``cutoff`` (0 to 100)."""
     from rapidfuzz import fuzz, process
 
-    owners: list[str] = []
-    choices: list[str] = []
-    for signature in catalog.signatures:
-        if signature.role == "benign":
-            continue
-        for sample in signature.samples:
-            owners.append(signature.id)
-            choices.append(mask(sample.text))
+    owners, choices = _samples(catalog)
     best = process.extractOne(mask(text), choices, scorer=fuzz.ratio, score_cutoff=cutoff)
     return None if best is None else f"resembles {owners[best[2]]} ({best[1]:.0f})"
