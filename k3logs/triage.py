@@ -96,8 +96,9 @@ def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
         failure.attempt = attempts.of(failure.event.source, failure.line)
     stops = survey.stops(events, cast, times, attempts)
     merged = roles.merge_copies(failures)
-    roles.assign(merged, cast, survey.progress(digests, cast, catalog), stops, attempts)
     ends = exits(read, events, cast)
+    ended = frozenset(e.process.id for e in ends if e.code > 0)
+    roles.assign(merged, cast, survey.progress(digests, cast, catalog, times), stops, attempts, ended)
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,

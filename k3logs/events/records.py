@@ -132,7 +132,8 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
             stream = streams[line.header] = stream_of(known[line.header])
         if known[line.header].dialect is None and loud is not None and line.number <= loud[0] + 1 and loud[1] in open_ and _below(open_[loud[1]], line, known):
             stream = loud[1]  # logging.exception prints record and traceback in one write
-            open_[stream].key = None
+            if open_[stream].key is not None:
+                open_[stream].key, open_[stream].state = None, "below"
         record = open_.get(stream)
         dialect = known[line.header].dialect
         key = (line.header, line.time, line.site) if dialect else None

@@ -103,17 +103,19 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     worlds = Counter(f.world for f in facts if f.world)
     cast.world = worlds.most_common(1)[0][0] if worlds else max(nranks, default=None)
     sizes = _sizes(digests, facts)
+    labels = _labels_are_ranks(digests)
     for number, digest in enumerate(digests):
         for header in digest.uses:
             fields = digest.headers.known[header].fields
             node = _node(fields, cast, number)
             cast.header_node[number, header] = node
-            keys = _keys(fields, digest, number, node, sizes)
+            keys = _keys(fields, digest, number, node, sizes, labels)
             if keys:
                 keys_of[number, header] = keys
                 registry.join(keys)
                 if name := fields.get("process"):
                     names.setdefault(keys[0], Counter())[name] += digest.uses[header].count
+    shared = _shared_ranks(digests, facts, keys_of)
     for fact in facts:
         node = fact.host or cast.header_node.get((fact.source, fact.header)) or cast.source_node.get(fact.source)
         scope = node or f"source {fact.source}"
@@ -125,7 +127,7 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
             keys.append(("pid", scope, fact.pid))
         keys += own
         rank = fact.rank if fact.rank is not None else fact.comm_rank if fact.nranks and fact.nranks == cast.world else None
-        if rank is not None:
+        if rank is not None and not (own and rank in shared):
             keys.append(("rank", rank))
         if fact.local_rank is not None and fact.rank is not None and not fact.speaker:
             keys.append(("local", scope, fact.local_rank))
@@ -152,6 +154,28 @@ def _sizes(digests: Sequence[Digest], facts: Sequence[Fact]) -> dict[str, int]:
     return sizes
 
 
+def _shared_ranks(digests: Sequence[Digest], facts: Sequence[Fact], keys_of: dict[tuple[int, int], list[Key]]) -> set[int]:
+    """Ranks that several processes claim at the same time: data-parallel engines that each count from 0."""
+    spans: dict[int, dict[Key, tuple[int, int, int]]] = {}
+    for fact in facts:
+        pid = next((k for k in keys_of.get((fact.source, fact.header), []) if k[0] == "pid"), None)
+        if fact.kind == "world_size" and fact.rank is not None and pid is not None:
+            use = digests[fact.source].uses[fact.header]
+            spans.setdefault(fact.rank, {})[pid] = (fact.source, use.first_line, use.last_line)
+    shared = set()
+    for rank, claims in spans.items():
+        found = sorted(claims.values())
+        if any(a[0] == b[0] and b[1] <= a[2] for a, b in zip(found, found[1:], strict=False)):
+            shared.add(rank)
+    return shared
+
+
+def _labels_are_ranks(digests: Sequence[Digest]) -> bool:
+    """Whether a launcher's task labels are ranks: never where a label stands before another rank's line."""
+    pairs = [(f["job_rank"], f.get("rank")) for d in digests for h in d.uses if "job_rank" in (f := d.headers.known[h].fields)]
+    return bool(pairs) and all(rank is None or rank == label for label, rank in pairs) and len({label for label, _ in pairs}) > 1
+
+
 def _node(fields: dict[str, str], cast: Cast, source: int) -> str | None:
     if ip := fields.get("ip"):
         return cast.node_of_address.get(ip, ip)
@@ -162,11 +186,13 @@ def _node(fields: dict[str, str], cast: Cast, source: int) -> str | None:
     return own
 
 
-def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None, sizes: dict[str, int]) -> list[Key]:
+def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None, sizes: dict[str, int], labels: bool) -> list[Key]:
     scope = node or f"source {source}"
     keys: list[Key] = []
     pid, rank, local = _number(fields.get("pid")), _number(fields.get("rank")), _number(fields.get("local_rank"))
     name = fields.get("process")
+    if rank is None and labels and (label := _number(fields.get("job_rank"))) is not None:
+        rank = label
     if pid is not None:
         keys.append(("pid", scope, pid))
     if rank is None and name and kind_of(name) == "worker":

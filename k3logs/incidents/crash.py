@@ -61,7 +61,7 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
     seen_first = len(launcher) >= 1 and len(nodes) == 1 and all(c.event.source in nodes for c in minimal)
     first = min(launcher if seen_first else minimal or ordered, key=_preference)
     alike = groups[fingerprint(first)]
-    ranks = sorted({c.process.rank for c in alike if c.process and c.process.rank is not None})
+    ranks = sorted({r for c in alike if (r := rank_of(c)) is not None})
     others = [c for c in ordered if c not in alike]
     if len(ranks) > 1 and max(c.low for c in alike) - min(c.low for c in alike) <= SAME_MOMENT and 2 * len(ranks) > (world or len(ranks)):
         return Choice(first, "crash.all_ranks", [f"the same failure on {len(ranks)} ranks within {SAME_MOMENT:.0f} s"], others, ranks, kind="spmd")

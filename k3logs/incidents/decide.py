@@ -62,6 +62,9 @@ def decide(scene: Scene) -> Decision:
         by_role.setdefault(f.role, []).append(f)
     _deaths(by_role, scene)
     candidates = by_role.get("initiating", [])
+    if any(waits(s) for s in by_role.get("symptom", [])):
+        # a stop from outside that follows time-outs ends a hang; it did not cause it
+        candidates = [c for c in candidates if category(c) != "external" or not any(s.low < c.low for s in by_role["symptom"])]
     symptoms = [s for s in by_role.get("symptom", []) if waits(s)]
     if not candidates:
         # a time-out that names no wait is an error of its own where nothing else failed
@@ -118,7 +121,7 @@ def _deaths(by_role: dict[str, list[Failure]], scene: Scene) -> None:
             f.role = "cascade"
         else:
             f.role, f.observed = "initiating", False
-            f.victim_rank = dead.rank if dead is not None else _worker(f)
+            f.victim_rank = dead.rank if dead is not None else _number(f, "worker", "peer_rank")
             if f.victim_rank is None and len(scene.cast.source_node) == 1 and f.fields.get("local_rank", "").isdigit():
                 f.victim_rank = int(f.fields["local_rank"])  # one node: local and global ranks are the same
         by_role.setdefault(f.role, []).append(f)
@@ -145,6 +148,11 @@ def _code(f: Failure) -> int | None:
     return -int(signal.Signals[name]) if name in signal.Signals.__members__ else -int(name) if name.isdigit() else None
 
 
+def category(f: Failure) -> str:
+    """The category that the signature gives, empty where there is none."""
+    return f.signature.category if f.signature is not None else ""
+
+
 def waits(f: Failure) -> bool:
     """Whether a symptom says that its process waited in vain for others (else it is an error of its own)."""
     if f.signature is None:
@@ -156,14 +164,14 @@ def _is_death(f: Failure) -> bool:
     return bool({"exit_code", "worker", "signal"} & set(f.fields)) or (f.signature is not None and f.signature.category in ("host", "external"))
 
 
-def _worker(f: Failure) -> int | None:
-    text = f.fields.get("worker", "")
-    return int(text) if text.isdigit() else None
+def _number(f: Failure, *names: str) -> int | None:
+    """The first of the named fields that is a whole number."""
+    return next((int(f.fields[n]) for n in names if f.fields.get(n, "").isdigit()), None)
 
 
 def _dead(f: Failure, cast: Cast) -> Process | None:
     """The process whose death a line reports."""
-    if (worker := _worker(f)) is not None:
+    if (worker := _number(f, "worker")) is not None:
         return cast.by_rank.get(worker)
     if (pid := f.fields.get("peer_pid", "")).isdigit() and (found := cast.of_pid(int(pid), f.node)) is not None:
         return found

@@ -22,6 +22,10 @@ _FITS = {
 }
 
 
+_LAUNCHERS = ("elastic_block.", "slurm.", "mpi.")
+"""Text forms by which launchers speak of others."""
+
+
 @dataclass(slots=True)
 class Exit:
     """One process's end as a launcher reports it; ``first`` where the launcher saw it before all others."""
@@ -83,7 +87,8 @@ def attribute(failures: Sequence[Failure], ends: Sequence[Exit]) -> None:
     """
     told = {f.process.id for f in failures if f.process is not None and f.role not in ("teardown", "benign", "handled")}
     open_ends = [e for e in ends if e.process.id not in told and not (e.ended_by_launcher and e.code in (TERM, KILL))]
-    nameless = [f for f in failures if f.process is None and f.role in ("initiating", "first", "symptom") and "exit_code" not in f.fields]
+    nameless = [f for f in failures if f.process is None and f.role in ("initiating", "first", "symptom")
+                and not ({"exit_code", "signal", "peer_pid"} & set(f.fields)) and not f.event.first.form.startswith(_LAUNCHERS)]
     for failure in sorted(nameless, key=lambda f: (f.low, f.line)):
         options = [e for e in open_ends if e.source == failure.event.source and fits(failure, e.code)]
         first = [e for e in options if e.first]

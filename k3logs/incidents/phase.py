@@ -104,12 +104,13 @@ def order(phase: str) -> int:
     return PHASES.index(phase)
 
 
-def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Sequence[Event], running: tuple[set[int], set[int]]) -> str:
+def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Sequence[Event], running: tuple[set[int], set[int]], grouped: bool) -> str:
     """The phase of the failure's process when it failed.
 
     Args:
         echoes: events that quote this failure (the engine's call that failed), whose stacks say what was being done.
         running: processes and sources that had printed progress of a training or serving loop.
+        grouped: whether ranks of a job without vLLM had formed their process group (then torch puts ``[rank3]:`` before their errors).
     """
     signature = failure.signature
     frames = [f for link in event.chain[: failure.link + 1] for f in link.frames] or event.frames
@@ -128,7 +129,7 @@ def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Se
             return reached or found
         return found
     reached = _reached(failure, marks)
-    if failure.process.id in running[0] if failure.process is not None and failure.process.id in running[0] else failure.event.source in running[1] and reached in (None, "serving", "weight_load", "distributed_init"):
+    if (failure.process is not None and failure.process.id in running[0]) or (failure.event.source in running[1] and reached in _BEFORE_RUNNING):
         return "serving"
     if signature and signature.phases and (reached is None or reached not in signature.phases):
         return signature.phases[0] if reached is None or len(signature.phases) == 1 else reached
@@ -138,7 +139,12 @@ def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Se
         kind = event.chain[failure.link].type.rpartition(".")[2]
         if kind in ("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"):
             return "import"
+    if grouped:
+        return "serving"
     return "config" if event.chain else "unknown"
+
+
+_BEFORE_RUNNING = frozenset({None, "serving", "weight_load", "distributed_init"})
 
 
 def _reached(failure: Failure, marks: Sequence[Mark]) -> str | None:

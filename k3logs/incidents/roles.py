@@ -12,19 +12,30 @@ from k3logs.incidents.fingerprint import fingerprint
 from k3logs.incidents.phase import table
 from k3logs.incidents.runs import Attempts
 
+RACE = 0.3
+"""Seconds by which lines of one process's two streams may be out of order."""
+
+_TERMINAL = ("WorkerProc failed", "WorkerProc hit an exception", "EngineCore failed", "EngineCore encountered a fatal error", "EngineCore hit an exception",
+             "Exception in worker", "Error executing method", "Engine process failed to start")
+"""Records of vLLM under which an exception ends its process (vllm/v1/executor/multiproc_executor.py, vllm/v1/engine/core.py)."""
+
 _TIER = {"worker": 0, "kernel": 0, "other": 1, "engine": 2, "api": 3, "launcher": 4}
 CANDIDATE = frozenset({"initiating", "first", "loud"})
 
 
 @dataclass(slots=True)
 class Progress:
-    """What a process still did: line of its last ordinary output, per source, and that output's text."""
+    """What a process still did: per source, line and aligned time (seconds, or None) of its last ordinary output."""
 
-    last: dict[int, tuple[int, str]] = field(default_factory=dict)
+    last: dict[int, tuple[int, float | None]] = field(default_factory=dict)
 
-    def went_on(self, source: int, line: int) -> bool:
-        """Whether the process printed ordinary lines in this source behind a line."""
-        return self.last.get(source, (0, ""))[0] > line
+    def went_on(self, source: int, line: int, moment: float) -> bool:
+        """Whether the process printed ordinary lines behind a line, and clearly after it.
+
+        Standard output and standard error are two pipes: a line may come :data:`RACE` seconds late.
+        """
+        last, when = self.last.get(source, (0, None))
+        return last > line and (when is None or moment == float("inf") or when > moment + RACE)
 
 
 def merge_copies(failures: Sequence[Failure]) -> list[Failure]:
@@ -33,9 +44,9 @@ def merge_copies(failures: Sequence[Failure]) -> list[Failure]:
     Tellings by different ranks stay apart: then the same thing happened on each of them.
     """
     kept: list[Failure] = []
-    groups: dict[tuple[str, int], list[Failure]] = {}
+    groups: dict[tuple[str, int, str], list[Failure]] = {}
     for failure in failures:
-        groups.setdefault((fingerprint(failure), failure.attempt), []).append(failure)
+        groups.setdefault((fingerprint(failure), failure.attempt, _whom(failure)), []).append(failure)
     for group in groups.values():
         first_of: dict[int | None, Failure] = {}
         for failure in sorted(group, key=lambda f: (f.low, f.event.source, f.line)):
@@ -52,6 +63,12 @@ def merge_copies(failures: Sequence[Failure]) -> list[Failure]:
             kept.append(_best_teller([nameless, *nameless.copies]))
         kept += first_of.values()
     return sorted(kept, key=lambda f: (f.event.source, f.line))
+
+
+def _whom(failure: Failure) -> str:
+    """Of whom a report of a death speaks: two deaths told in the same words are two."""
+    f = failure.fields
+    return " ".join(f.get(k, "") for k in ("peer_pid", "worker", "peer_rank")) if {"exit_code", "signal", "worker"} & set(f) else ""
 
 
 def _best_teller(group: list[Failure]) -> Failure:
@@ -71,14 +88,16 @@ class Stop:
     failure: Failure | None = None
 
 
-def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress], stops: Iterable[Stop], attempts: Attempts) -> None:
+def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress], stops: Iterable[Stop], attempts: Attempts, ended: frozenset[int] = frozenset()) -> None:
     """Lower the roles that cannot stand.
 
     * what follows an ordered stop in the same source is tear-down;
     * an error after which its process went on was handled, in the API server it was one request's;
     * ``first``: a candidate unless its process failed before;
+    * the only error of a process that ended with an error code (``ended``: process ids) was not handled;
     * a death whose process told its own failure before is its consequence.
     """
+    only = {p: [f for f in failures if f.process is not None and f.process.id == p and f.event.chain] for p in ended}
     stopped = {(stop.source, attempts.of(stop.source, stop.line)): stop.line for stop in stops}
     for failure in failures:
         process = failure.process
@@ -88,6 +107,8 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
         elif failure.role in CANDIDATE and any(part in frame for frame in failure.event.frames for part in table().request):
             failure.role = "request"
             failure.reasons.append("it was raised while a request was handled")
+        elif process is not None and only.get(process.id) == [failure]:
+            continue  # the only error of a process that ended with an error code
         elif failure.role in CANDIDATE and process is not None and _handled(failure, process, progress, attempts):
             failure.role = "request" if process.kind == "api" else "handled"
             failure.reasons.append(f"{process.label} went on after it")
@@ -105,6 +126,8 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
 def _handled(failure: Failure, process: Process, progress: dict[int, Progress], attempts: Attempts) -> bool:
     done = progress.get(process.id)
     source = failure.event.source
-    if done is None or not failure.event.chain or not done.went_on(source, failure.event.last):
+    if done is None or not failure.event.chain or failure.event.text.startswith(_TERMINAL):
+        return False
+    if not done.went_on(source, failure.event.last, failure.high):
         return False
     return done.last[source][0] <= attempts.last_line(source, failure.attempt)  # a later attempt's output is another process's

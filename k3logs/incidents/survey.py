@@ -65,7 +65,7 @@ def stops(events: Sequence[Event], cast: Cast, times: Times, attempts: Attempts)
     return list(found.values())
 
 
-def progress(digests: Sequence[Digest], cast: Cast, catalog: Catalog) -> dict[int, Progress]:
+def progress(digests: Sequence[Digest], cast: Cast, catalog: Catalog, times: Times) -> dict[int, Progress]:
     """For each process its last ordinary output: not loud, and nothing that a clean-up prints."""
     from k3logs.signatures.match import claim
 
@@ -81,8 +81,9 @@ def progress(digests: Sequence[Digest], cast: Cast, catalog: Catalog) -> dict[in
             if signature is not None and signature.role != "benign":
                 continue
             mine = done.setdefault(process.id, Progress())
-            if mine.last.get(number, (0, ""))[0] < use.last_line:
-                mine.last[number] = (use.last_line, use.last_text)
+            if mine.last.get(number, (0, None))[0] < use.last_line:
+                when = times.moment(number, header, use.last_time, use.last_envelope, cast.header_node.get((number, header)))
+                mine.last[number] = (use.last_line, when)
     return done
 
 

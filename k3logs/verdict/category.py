@@ -13,6 +13,10 @@ from k3logs.model import CATEGORIES
 FILE = Path(__file__).parent / "data" / "categories.toml"
 
 
+_GENERIC = frozenset({"KeyError", "ValueError", "TypeError", "AttributeError", "RuntimeError", "AssertionError", "IndexError"})
+"""Types that say nothing of the kind of trouble; the phase says more."""
+
+
 @cache
 def table(file: Path = FILE) -> tuple[dict[str, str], dict[str, str], str]:
     """Types, phases and the default of ``data/categories.toml``."""
@@ -35,8 +39,8 @@ def category_of(failure: Failure, phase: str) -> str:
     if not failure.event.chain:
         return "unknown"
     kind = failure.event.chain[failure.link].type.rpartition(".")[2]
+    if kind in _GENERIC and phase in phases:
+        return phases[phase]
     if kind in types:
         return types[kind]
-    if kind in ("KeyError", "ValueError", "TypeError", "AttributeError", "RuntimeError") and phase in phases:
-        return phases[phase]
     return default

@@ -31,7 +31,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     if leads and choice.kind == "spmd" and len(choice.ranks) > 1:
         rank = None
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
-    phase = of_failure(failure, marks, failure.event, _echoes(failure, failures), running)
+    phase = of_failure(failure, marks, failure.event, _echoes(failure, failures), running, _grouped(digests, failures))
     penalties = list(choice.penalties)
     if rank is None and not ranks and cast.ranks:
         penalties.append("rank not known")
@@ -67,7 +67,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
         signature=failure.id,
         role=role if role in ("initiating", "cascade", "teardown", "benign") else "unknown",  # type: ignore[arg-type]
         phase=phase,
-        category=category_of(failure, phase),
+        category="unknown" if leads and choice.rule == "cascade.only" else category_of(failure, phase),
         confidence=sure if leads else round(sure * 0.5, 2),
         why=[*choice.why, *failure.reasons] if leads else failure.reasons or ["another failure that could be first"],
         details=details,
@@ -83,6 +83,11 @@ def _echoes(failure: Failure, failures: Sequence[Failure]) -> list[Event]:
     """Events of other processes that quote this failure's message."""
     says = failure.text.partition(": ")[2].split("\n")[0][:60] or failure.text[:60]
     return [f.event for f in failures if f.signature is not None and f.signature.quotes and says in f.text]
+
+
+def _grouped(digests: Sequence[Digest], failures: Sequence[Failure]) -> bool:
+    """Whether torch's own rank prefix stands before any failure: it is printed only once the process group is there."""
+    return any("rank.spaced" in (forms := digests[f.event.source].headers.known[f.event.first.header].forms) or "rank.glued" in forms for f in failures)
 
 
 def _anchor(failure: Failure) -> Line:
