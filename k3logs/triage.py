@@ -21,6 +21,7 @@ from k3logs.grammar import bundle
 from k3logs.identity import cast as identity
 from k3logs.identity import facts
 from k3logs.incidents import phase, roles, runs, survey, tellings
+from k3logs.incidents.blame import name_workers
 from k3logs.incidents.collectives import collectives
 from k3logs.incidents.decide import Scene, decide
 from k3logs.incidents.exits import attribute, exits
@@ -95,6 +96,7 @@ def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     for failure in failures:
         failure.attempt = attempts.of(failure.event.source, failure.line)
     stops = survey.stops(events, cast, times, attempts)
+    name_workers(failures, read, cast, attempts)
     merged = roles.merge_copies(failures)
     ends = exits(read, events, cast)
     ended = frozenset(e.process.id for e in ends if e.code > 0)
@@ -102,5 +104,5 @@ def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
-                  any(m.kind in ("api", "engine") for m in marks), attempts)
+                  any(m.kind in ("api", "engine") for m in marks), attempts, read)
     return assemble(decide(scene), scene, digests, catalog, marks, running, [*notices, *cast.conflicts])

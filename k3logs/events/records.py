@@ -147,7 +147,7 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
             _open(record, line)
         record.last = record.event.last = line.number
         record.lines += 1
-        if known[line.header].level in _LOUD or (loud is not None and stream == loud[1]):
+        if known[line.header].level in _LOUD or (known[line.header].dialect is None and loud is not None and stream == loud[1]):
             loud = (line.number, stream)
     for stream in list(open_):
         close(stream)
@@ -182,6 +182,11 @@ def _take(record: _Open, line: Line) -> bool:
     """Add a line to an open record; False where it begins a new one."""
     name = line.form.rpartition(".")[2]
     event, tagged = record.event, record.key is not None
+    if not tagged and name == "spawn_head" and event.chain and not event.chain[-1].message.strip():
+        # torch.multiprocessing.spawn wraps what its process raised: the wrapper says nothing itself
+        event.chain.pop()
+        event.opening, record.state, record.pending = line, "opened", True
+        return True
     if not tagged and name in _ALONE:
         return False
     if name in _HEADS:

@@ -28,6 +28,7 @@ class Choice:
         others: further candidates, best first.
         ranks: all ranks that failed alike, for a failure of many.
         penalties: named reasons for less confidence.
+        blames: False where the root is only a witness and no rank is blamed.
     """
 
     root: Failure | None
@@ -37,6 +38,7 @@ class Choice:
     ranks: list[int] = field(default_factory=list)
     penalties: list[str] = field(default_factory=list)
     kind: str = "crash"
+    blames: bool = True
 
 
 def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits: Sequence[Exit] = ()) -> Choice:

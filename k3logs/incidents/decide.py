@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from k3logs.clocks.when import Times
 from k3logs.identity.cast import Cast
 from k3logs.identity.process import Process
+from k3logs.identity.facts import Fact
 from k3logs.incidents import crash, hang
+from k3logs.incidents.blame import odd_communicator, only_silent, rank_in_text, silent_at_address
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.exits import KILL, TERM, Exit
 from k3logs.incidents.failure import Failure
@@ -45,6 +47,7 @@ class Scene:
     exits: list[Exit]
     vllm: bool
     attempts: Attempts
+    facts: Sequence[Fact]
 
 
 def lead(scene: Scene) -> list[Failure]:
@@ -74,7 +77,18 @@ def decide(scene: Scene) -> Decision:
         findings.append(("handled_errors", "errors after which their process went on", by_role["handled"]))
     if candidates and symptoms and all(crash.rank_of(c) is None for c in candidates):
         _name(candidates, hang.choose(symptoms, [], scene.collectives, scene.cast, scene.last_seen), scene.cast)
+    candidates = _without_echoes(candidates, by_role.get("cascade", []))
     if candidates:
+        for c in candidates:
+            if crash.rank_of(c) is None and (said := rank_in_text(c)) is not None:
+                c.victim_rank = said
+                c.reasons.append(f"its own words name rank {said}")
+        if (odd := odd_communicator(scene.facts, scene.cast)) is not None and all(category(c) in _CONFIGURED for c in candidates):
+            first = min(candidates, key=lambda c: (c.low, c.line))
+            first.victim_rank, first.node, first.observed = odd[0], odd[1], False
+            first.reasons.append(odd[2])
+        if (silent := silent_at_address(scene.failures, scene.cast)) is not None and all(c.role == "symptom" for c in candidates):
+            return Decision("failure", _silent(candidates, silent, scene), ["the log of the silent rank to its end", f"dmesg -T of {silent[1]}"], findings)
         return Decision("failure", crash.choose(candidates, scene.times, scene.cast.world, scene.exits), findings=findings)
     cascades, loud = by_role.get("cascade", []), by_role.get("loud", [])
     if symptoms:
@@ -127,6 +141,31 @@ def _deaths(by_role: dict[str, list[Failure]], scene: Scene) -> None:
         by_role.setdefault(f.role, []).append(f)
     if left:
         by_role["symptom"] = left
+
+
+_CONFIGURED = frozenset({"configuration", "communication", "network"})
+
+
+def _silent(candidates: list[Failure], silent: tuple[int, str, str], scene: Scene) -> Choice:
+    """A rank that others cannot reach and that told nothing."""
+    root = min(candidates, key=lambda c: (-c.specificity, c.low, c.line))
+    root.victim_rank, root.node, root.observed = silent[0], silent[1], False
+    return Choice(root, "pointer.silent", [silent[2]], [c for c in candidates if c is not root], [], ["its end is not in the logs"], "crash")
+
+
+def _without_echoes(candidates: list[Failure], cascades: list[Failure]) -> list[Failure]:
+    """Drop errors of the engine or the server that nobody knows, where a worker had trouble before: they follow from it."""
+    workers = [f for f in [*candidates, *cascades] if f.process is not None and f.process.kind == "worker"]
+    kept = []
+    for c in candidates:
+        above = c.process is not None and c.process.kind in ("engine", "api")
+        if above and c.signature is None and any(w.event.source == c.event.source and w.line < c.line and w is not c for w in workers):
+            c.role = "cascade"
+            c.reasons.append("a worker of this engine had failed before it")
+            cascades.append(c)
+        else:
+            kept.append(c)
+    return kept
 
 
 def _name(candidates: list[Failure], hung: Choice, cast: Cast) -> None:
@@ -194,5 +233,8 @@ def _consequences(cascades: list[Failure], loud: list[Failure], scene: Scene, fi
     choice.why = ["the first failure left no line in these logs; this is the first consequence"]
     if choice.root is not None:
         choice.root.observed = False
+        if (silent := only_silent(scene.failures, scene.cast)) is not None:
+            choice.rule, choice.root.victim_rank = "cascade.odd_one_out", silent[0]
+            choice.why.append(silent[1])
     return Decision("failure", choice, ["the logs of the process that failed first: all ranks, all nodes, and earlier containers (--previous)",
                                         "dmesg -T of the nodes around that time (OOM killer, Xid)"], findings)

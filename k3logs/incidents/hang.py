@@ -37,14 +37,14 @@ def choose(symptoms: Sequence[Failure], handled: Sequence[Failure], collectives:
         if len(ranks) == 1:
             return _culprit(ranks[0], rule, why, witness, symptoms, handled, cast)
         if len(ranks) > 1 and rule == "hang.named":
-            return Choice(witness, rule, [why], list(symptoms[1:3]), ranks, ["several ranks are named"], "hang")
+            return Choice(witness, rule, [why], list(symptoms[1:3]), ranks, ["several ranks are named"], "hang", False)
     joined = next((s for s in symptoms if "joined" in s.fields and "expected" in s.fields), None)
     if joined is not None:
         short = int(joined.fields["expected"]) - int(joined.fields["joined"])
         return Choice(joined, "hang.never_joined", [f"{short} of {joined.fields['expected']} never joined; the logs do not say which"], [], [],
-                      ["the missing one is not named"], "hang")
+                      ["the missing one is not named"], "hang", False)
     return Choice(witness, "hang.unknown", ["only time-outs are in the logs; no rank is shown to be behind the others"], list(symptoms[1:3]), [],
-                  ["no rank could be singled out"], "hang")
+                  ["no rank could be singled out"], "hang", False)
 
 
 def _culprit(rank: int, rule: str, why: str, witness: Failure, symptoms: Sequence[Failure], handled: Sequence[Failure], cast: Cast) -> Choice:

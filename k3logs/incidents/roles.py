@@ -12,7 +12,7 @@ from k3logs.incidents.fingerprint import fingerprint
 from k3logs.incidents.phase import table
 from k3logs.incidents.runs import Attempts
 
-RACE = 0.3
+RACE = 0.15
 """Seconds by which lines of one process's two streams may be out of order."""
 
 _TERMINAL = ("WorkerProc failed", "WorkerProc hit an exception", "EngineCore failed", "EngineCore encountered a fatal error", "EngineCore hit an exception",
@@ -119,7 +119,7 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
             failure.role = "cascade" if before is not None else "initiating"
             if before is not None:
                 failure.reasons.append(f"{before.text.splitlines()[0][:80]!r} stands before it in the same process")
-        if failure.role in ("initiating", "symptom") and failure.process is not None:
+        if failure.role in ("initiating", "symptom", "cascade") and failure.process is not None:
             seen.setdefault(failure.process.id, failure)
 
 

@@ -64,8 +64,6 @@ def _failure(event: Event, found: list[tuple[int, str | None, dict[str, str]]], 
     node = cast.node_of_event(event)
     if process is None and event.opening is not None and (number := event.opening.fields.get("int")) and event.opening.form == "python.spawn_head":
         process = cast.add_rank(int(number), node)  # torch.multiprocessing.spawn: the index is the rank
-    if process is None and len(missing := cast.missing()) == 1 and any(frame.partition(" > ")[0].endswith(" worker_main") for frame in event.frames):
-        process = cast.add_rank(missing[0], node)  # a vLLM worker without a tag: the only one that has not said its rank
     if event.chain:
         link, id, fields = _meaningful(event, found)
         signature = catalog.by_id(id) if id else None

@@ -26,8 +26,10 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     line = _anchor(failure)
     process = failure.process
     rank = failure.victim_rank if failure.victim_rank is not None else process.rank if process else None
+    if leads and not choice.blames:
+        rank = None
     victim = cast.by_rank.get(rank) if rank is not None and failure.victim_rank is not None else None
-    shown = victim or process
+    shown = victim or (process if choice.blames or not leads else None)
     if leads and choice.kind == "spmd" and len(choice.ranks) > 1:
         rank = None
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
@@ -53,7 +55,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     return Suspect(
         rank=rank,
         ranks=ranks,
-        node=(victim.node if victim and victim.node else None) or failure.node,
+        node=failure.node if failure.victim_rank is not None and not failure.observed and failure.node else (victim.node if victim else None) or failure.node,
         process=(shown.name if shown else None) or _opening(failure),
         pid=shown.pid if shown else None,
         time=_nanos(failure.low if failure.low != float("-inf") else failure.high) if known else None,
@@ -67,7 +69,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
         signature=failure.id,
         role=role if role in ("initiating", "cascade", "teardown", "benign") else "unknown",  # type: ignore[arg-type]
         phase=phase,
-        category="unknown" if leads and choice.rule == "cascade.only" else category_of(failure, phase),
+        category=_category(failure, phase, choice) if leads else category_of(failure, phase),
         confidence=sure if leads else round(sure * 0.5, 2),
         why=[*choice.why, *failure.reasons] if leads else failure.reasons or ["another failure that could be first"],
         details=details,
@@ -77,6 +79,14 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
         title=failure.signature.title if failure.signature else None,
         context=_context(digests[failure.event.source], line),
     )
+
+
+def _category(failure: Failure, phase: str, choice: Choice) -> str:
+    """Of a consequence that leads because nothing else is there, only that the path between ranks is in trouble can be said."""
+    category = category_of(failure, phase)
+    if choice.rule.startswith("cascade.") and category not in ("network", "interconnect", "communication"):
+        return "unknown"
+    return category
 
 
 def _echoes(failure: Failure, failures: Sequence[Failure]) -> list[Event]:

@@ -1,0 +1,80 @@
+"""Whom consequences point at: ranks that lines do not carry themselves, but that other lines give away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from k3logs.identity.cast import Cast
+from k3logs.identity.facts import Fact
+from k3logs.incidents.failure import Failure
+from k3logs.incidents.runs import Attempts
+
+
+def name_workers(failures: Sequence[Failure], facts: Sequence[Fact], cast: Cast, attempts: Attempts) -> None:
+    """A vLLM worker that fails before it has its tag is the one rank of its attempt that has not said its rank."""
+    for f in failures:
+        if f.process is not None or not any(frame.partition(" > ")[0].endswith(" worker_main") for frame in f.event.frames):
+            continue
+        said = [x for x in facts if x.kind in ("world_size", "rank_assign") and x.source == f.event.source and x.rank is not None
+                and attempts.of(x.source, x.line.number) == f.attempt]
+        world = max((x.world or 0 for x in said), default=0)
+        missing = set(range(world)) - {x.rank for x in said}
+        if len(missing) == 1 and world <= 4096:
+            f.process = cast.add_rank(missing.pop(), f.node)
+            f.reasons.append("its line has no tag yet; all other ranks have said theirs")
+
+
+def rank_in_text(failure: Failure) -> int | None:
+    """A rank that the failure's own words give (``shape mismatch on rank 2``), the least trusted evidence."""
+    for link in failure.event.chain or []:
+        words = link.text.replace(":", " ").replace(",", " ").replace("=", " ").lower().split()
+        for word, number in zip(words, words[1:], strict=False):
+            if word == "rank" and number.isdigit():
+                return int(number)
+    return None
+
+
+def odd_communicator(facts: Sequence[Fact], cast: Cast) -> tuple[int | None, str | None, str] | None:
+    """The process that opened a communicator with another size than all others of the same id: ``(rank, node, why)``."""
+    sizes: dict[str, list[Fact]] = {}
+    for fact in facts:
+        if fact.kind == "nccl_init" and fact.step == "START" and fact.comm_id and fact.nranks:
+            sizes.setdefault(fact.comm_id, []).append(fact)
+    for found in sizes.values():
+        counted = Counter(f.nranks for f in found)
+        if len(counted) < 2:
+            continue
+        (common, most), (odd, fewest) = counted.most_common()[0], counted.most_common()[-1]
+        if fewest == 1 and most > 1:
+            fact = next(f for f in found if f.nranks == odd)
+            process = cast.of_header.get((fact.source, fact.header))
+            node = cast.header_node.get((fact.source, fact.header)) or cast.source_node.get(fact.source)
+            return process.rank if process else None, node, f"it opened the communicator as one of {odd} ranks, the {most} others as {common}"
+    return None
+
+
+def silent_at_address(failures: Sequence[Failure], cast: Cast) -> tuple[int, str, str] | None:
+    """The only silent rank on the one node that connection errors point at: ``(rank, node, why)``."""
+    told = {f.process.rank for f in failures if f.process and f.role in ("initiating", "symptom", "cascade")}
+    nodes: Counter[str] = Counter()
+    for f in failures:
+        target = cast.node_of_address.get(f.fields.get("peer_addr", "")) or f.fields.get("peer_host", "").partition(".")[0]
+        if target and target in cast.nodes:
+            nodes[target] += 1
+    if len(nodes) != 1:
+        return None
+    node = next(iter(nodes))
+    silent = [p.rank for p in cast.processes if p.node == node and p.rank is not None and p.rank not in told]
+    if len(silent) != 1:
+        return None
+    return silent[0], node, f"connection errors of other ranks point at {node}, where rank {silent[0]} is the only one that told nothing"
+
+
+def only_silent(failures: Sequence[Failure], cast: Cast) -> tuple[int, str] | None:
+    """The only known rank that told nothing, where all others report a lost peer: ``(rank, why)``."""
+    told = {f.process.rank for f in failures if f.process and f.process.rank is not None and f.role in ("initiating", "symptom", "cascade")}
+    silent = [r for r in cast.ranks if r not in told]
+    if len(silent) == 1 and len(told) >= 2:
+        return silent[0], f"all other ranks report a lost peer; rank {silent[0]} reports nothing"
+    return None
