@@ -23,6 +23,13 @@ def run(argv: list[str]) -> int:
     Returns:
         the exit status; messages about errors are on standard error.
     """
+    try:
+        return _run(argv)
+    except KeyboardInterrupt:
+        return _say("interrupted", 130)
+
+
+def _run(argv: list[str]) -> int:
     import click
 
     from k3logs.cli import cli
@@ -44,7 +51,7 @@ def run(argv: list[str]) -> int:
         return _say(error.format_message(), 2)
     except BrokenPipeError:
         return _gone()
-    except (KeyboardInterrupt, click.Abort):
+    except click.Abort:
         return _say("interrupted", 130)
     except K3LogsError as error:
         return _say(str(error), error.exit_status)
@@ -55,10 +62,12 @@ def run(argv: list[str]) -> int:
 
 
 def _say(text: str, status: int) -> int:
+    if sys.stderr is None:
+        return status
     try:
         line = text if text.isprintable() else "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
         print(f"k3logs: {line}", file=sys.stderr, flush=True)
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError):
         pass
     return status
 
