@@ -144,8 +144,8 @@ def runs(attempts: Iterable[Run]) -> Iterator[str]:
 def findings(found: Iterable[Finding]) -> Iterator[str]:
     """``request errors: 2 requests failed while the server lived. (a.log:50)``."""
     for finding in found:
-        seen = f" ({', '.join(map(seen, finding.evidence[:3]))})" if finding.evidence else ""
-        yield f"{finding.kind.replace('_', ' ')}: {one_line(finding.message, LONGEST)}{seen}"
+        where = f" ({', '.join(map(seen, finding.evidence[:3]))})" if finding.evidence else ""
+        yield f"{finding.kind.replace('_', ' ')}: {one_line(finding.message, LONGEST)}{where}"
 
 
 def differences(rows: Iterable[Difference]) -> Iterator[str]:
