@@ -56,8 +56,9 @@ class Store:
         import polars as pl
 
         if rows:
-            self._write(frame(rows))
-            self.table = pl.concat([self.table, frame(rows)]).unique("incident", keep="last", maintain_order=True)
+            part = frame(rows).sort("incident")
+            self._write(part)
+            self.table = pl.concat([self.table, part]).unique("incident", keep="last", maintain_order=True)
 
     def close(self) -> None:
         """Put all parts together in one file, in the order of names."""
