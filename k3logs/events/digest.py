@@ -21,7 +21,10 @@ from k3logs.sources.chunks import CHUNK, chunks
 from k3logs.sources.source import Source
 
 KEEP_ALIKE = 48
-"""Lines alike but for numbers that are kept per header."""
+"""Failure lines alike but for numbers that are kept per header."""
+
+KEEP_FACTS = 8
+"""Other lines alike that are kept per header: enough for the communicators that one process opens."""
 
 MAX_TEXT = 16_384
 """Characters of a line that triage looks at; the log itself and ``parse`` keep all."""
@@ -95,7 +98,7 @@ class Digester:
         kept |= loud
         kept = with_neighbours(kept, hot | loud) & ~rows.dropped
         self._use(rows)
-        self._keep(rows, np.flatnonzero(kept))
+        self._keep(rows, np.flatnonzero(kept), hot | loud)
         claimed = self._claimed[rows.header]
         digest.parsed += int(np.count_nonzero(claimed[rows.part == 0]))
         digest.lines += rows.newlines
@@ -133,7 +136,7 @@ class Digester:
             dialect = self._extractor.headers.known[header].dialect or "untagged"
             self.digest.by_dialect[dialect] = self.digest.by_dialect.get(dialect, 0) + int(count[header])
 
-    def _keep(self, rows: Rows, which: npt.NDArray[np.int64]) -> None:
+    def _keep(self, rows: Rows, which: npt.NDArray[np.int64], hot: npt.NDArray[np.bool_]) -> None:
         if not len(which) or self._kept >= MAX_ROWS:
             if len(which):
                 self.digest.skipped["beyond the limit"] = self.digest.skipped.get("beyond the limit", 0) + len(which)
@@ -150,7 +153,8 @@ class Digester:
         ).with_columns(pl.int_range(pl.len()).over("alike").alias("turn"))
         keys, turns = frame["alike"].to_list(), frame["turn"].to_list()
         before = [self._seen.get(k, 0) for k in keys]
-        good = np.array([b + t < KEEP_ALIKE for b, t in zip(before, turns, strict=True)], np.bool_)
+        limits = np.where(hot[which], KEEP_ALIKE, KEEP_FACTS).tolist()
+        good = np.array([b + t < limit for b, t, limit in zip(before, turns, limits, strict=True)], np.bool_)
         for key, n in frame.group_by("alike").len().iter_rows():
             self._seen[key] = self._seen.get(key, 0) + n
         if not good.all():

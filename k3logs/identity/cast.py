@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from k3logs.events.digest import Digest
 from k3logs.events.records import Event
@@ -76,15 +77,20 @@ def _number(text: str | None) -> int | None:
 def node_of_source(digest: Digest, several: bool) -> str | None:
     """The node of a source: the one host its lines name, else its pod, else what its path says."""
     fields = [digest.headers.known[h].fields for h in digest.uses]
-    for name in ("node", "host", "pod"):
+    hints = digest.source.hints
+    for name in ("node", "host"):
         values = Counter(f[name] for f in fields if name in f)
         if len(values) == 1:
             return next(iter(values))
-    hints = digest.source.hints
-    for name in ("node", "pod", "container"):
+    if "node" in hints:
+        return hints["node"]
+    pods = {f["pod"] for f in fields if "pod" in f}
+    if len(pods) == 1:
+        return next(iter(pods))
+    for name in ("pod", "container"):
         if name in hints:
             return hints[name]
-    return None
+    return PurePath(digest.source.name).name.split(".")[0] or None if several and not pods else None
 
 
 def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
@@ -115,25 +121,18 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
                 registry.join(keys)
                 if name := fields.get("process"):
                     names.setdefault(keys[0], Counter())[name] += digest.uses[header].count
-    shared = _shared_ranks(digests, facts, keys_of)
+    votes = _votes(cast, digests, facts, keys_of)
+    ranks = {pid: rank for pid, counted in votes.items() if (rank := _elected(counted, cast.conflicts, pid)) is not None}
+    shared = _shared(ranks, digests, keys_of)
+    for pid, rank in ranks.items():
+        registry.join([pid] if pid in shared else [pid, ("rank", rank)])
     for fact in facts:
-        node = fact.host or cast.header_node.get((fact.source, fact.header)) or cast.source_node.get(fact.source)
-        scope = node or f"source {fact.source}"
-        keys: list[Key] = []
-        own = keys_of.get((fact.source, fact.header), []) if fact.speaker else []
-        if fact.named and (any(k[0] == "pid" for k in own) or not any(k[0] == "rank" for k in own)):
-            continue
-        if fact.pid is not None:
-            keys.append(("pid", scope, fact.pid))
-        keys += own
-        rank = fact.rank if fact.rank is not None else fact.comm_rank if fact.nranks and fact.nranks == cast.world else None
-        if rank is not None and not (own and rank in shared):
-            keys.append(("rank", rank))
-        if fact.local_rank is not None and fact.rank is not None and not fact.speaker:
-            keys.append(("local", scope, fact.local_rank))
-        if keys:
-            registry.join(keys)
-    _processes(cast, registry, keys_of, names, digests)
+        if fact.kind == "exit" and fact.local_rank is not None and fact.rank is not None:
+            node = cast.source_node.get(fact.source)
+            registry.join([("rank", fact.rank), ("local", node or f"source {fact.source}", fact.local_rank)])
+        elif fact.kind == "world_size" and fact.rank is not None and not keys_of.get((fact.source, fact.header)):
+            registry.find(("rank", fact.rank))  # a rank that spoke before it had a tag
+    _processes(cast, registry, keys_of, names, digests, ranks)
     _ranks_of_files(cast, digests)
     _only_one_left(cast)
     for fact in facts:
@@ -154,19 +153,69 @@ def _sizes(digests: Sequence[Digest], facts: Sequence[Fact]) -> dict[str, int]:
     return sizes
 
 
-def _shared_ranks(digests: Sequence[Digest], facts: Sequence[Fact], keys_of: dict[tuple[int, int], list[Key]]) -> set[int]:
-    """Ranks that several processes claim at the same time: data-parallel engines that each count from 0."""
-    spans: dict[int, dict[Key, tuple[int, int, int]]] = {}
+_TRUST = ("prefix", "exit", "world_size", "nccl_init", "rank_assign", "tag")
+"""What ties a pid to a rank, the most trusted first: torch's own prefix, a launcher's table, the process's own words, its tag."""
+
+
+def _votes(cast: Cast, digests: Sequence[Digest], facts: Sequence[Fact], keys_of: dict[tuple[int, int], list[Key]]) -> dict[Key, dict[str, Counter[int]]]:
+    """For each pid, which ranks it is said to have, by kind of evidence."""
+    votes: dict[Key, dict[str, Counter[int]]] = {}
+
+    def vote(pid: Key | None, kind: str, rank: int | None) -> None:
+        if pid is not None and rank is not None:
+            votes.setdefault(pid, {}).setdefault(kind, Counter())[rank] += 1
+
+    for (source, header), keys in keys_of.items():
+        pid = next((k for k in keys if k[0] == "pid"), None)
+        fields = digests[source].headers.known[header].fields
+        vote(pid, "prefix" if "rank" in fields else "tag", next((int(str(k[1])) for k in keys if k[0] in ("rank", "tag")), None))
     for fact in facts:
-        pid = next((k for k in keys_of.get((fact.source, fact.header), []) if k[0] == "pid"), None)
-        if fact.kind == "world_size" and fact.rank is not None and pid is not None:
-            use = digests[fact.source].uses[fact.header]
-            spans.setdefault(fact.rank, {})[pid] = (fact.source, use.first_line, use.last_line)
-    shared = set()
-    for rank, claims in spans.items():
-        found = sorted(claims.values())
-        if any(a[0] == b[0] and b[1] <= a[2] for a, b in zip(found, found[1:], strict=False)):
-            shared.add(rank)
+        keys = keys_of.get((fact.source, fact.header), [])
+        node = fact.host or cast.header_node.get((fact.source, fact.header)) or cast.source_node.get(fact.source)
+        scope = node or f"source {fact.source}"
+        pid = next((k for k in keys if k[0] == "pid"), None)
+        if fact.kind == "exit" and fact.pid is not None:
+            vote(("pid", scope, fact.pid), "exit", fact.rank)
+        elif fact.kind == "pid" and pid is None and fact.pid is not None:
+            vote(("pid", scope, fact.pid), "prefix", next((int(str(k[1])) for k in keys if k[0] == "rank"), None))
+        elif fact.kind in ("world_size", "rank_assign"):
+            vote(pid, fact.kind, fact.rank)
+        elif fact.kind in ("nccl_init", "nccl_ag3") and fact.nranks == cast.world:
+            vote(pid, "nccl_init", fact.comm_rank)
+    return votes
+
+
+def _elected(counted: dict[str, Counter[int]], conflicts: list[str], pid: Key) -> int | None:
+    """The rank that the most trusted evidence agrees on; evidence that contradicts itself is passed over."""
+    for kind in _TRUST:
+        if kind not in counted:
+            continue
+        rank, most = counted[kind].most_common(1)[0]
+        if 10 * most >= 9 * counted[kind].total():
+            return rank
+        if len(conflicts) < 20:
+            conflicts.append(f"pid {pid[2]} on {pid[1]} is called rank {', '.join(map(str, sorted(counted[kind])[:4]))} by its {kind} lines")
+    return None
+
+
+def _shared(ranks: dict[Key, int], digests: Sequence[Digest], keys_of: dict[tuple[int, int], list[Key]]) -> set[Key]:
+    """Pids that claim a rank while another pid has it: data-parallel engines that each count from 0."""
+    spans: dict[Key, tuple[int, int, int]] = {}
+    for (source, header), keys in keys_of.items():
+        use = digests[source].uses[header]
+        for key in keys:
+            if key in ranks:
+                old = spans.get(key, (source, use.first_line, use.last_line))
+                spans[key] = (source, min(old[1], use.first_line), max(old[2], use.last_line)) if old[0] == source else old
+    by_rank: dict[int, list[Key]] = {}
+    for key in spans:
+        by_rank.setdefault(ranks[key], []).append(key)
+    shared: set[Key] = set()
+    for keys in by_rank.values():
+        found = sorted(keys, key=lambda k: spans[k])
+        for a, b in zip(found, found[1:], strict=False):
+            if spans[a][0] == spans[b][0] and spans[b][1] <= spans[a][2]:
+                shared |= {a, b}
     return shared
 
 
@@ -195,13 +244,16 @@ def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None,
         rank = label
     if pid is not None:
         keys.append(("pid", scope, pid))
+    tag = None
     if rank is None and name and kind_of(name) == "worker":
-        rank = global_rank(parallel_of(name), sizes)
-        if rank is None and (short := fields.get("parallel", "")).startswith("TP"):
-            rank = _number(short[2:])
-        if rank is None and name.startswith("VllmWorker-"):
-            rank = _number(name.rpartition("-")[2])
-    if rank is not None:
+        tag = global_rank(parallel_of(name), sizes)
+        if tag is None and (short := fields.get("parallel", "")).startswith("TP"):
+            tag = _number(short[2:])
+        if tag is None and name.startswith("VllmWorker-"):
+            tag = _number(name.rpartition("-")[2])
+    if tag is not None and pid is not None:
+        keys.append(("tag", tag, pid, scope))  # a vote only: other evidence on this pid may know better
+    elif (rank := rank if rank is not None else tag) is not None:
         keys.append(("rank", rank))
     elif local is not None:
         keys.append(("local", scope, local))
@@ -235,7 +287,8 @@ def _ranks_of_files(cast: Cast, digests: Sequence[Digest]) -> None:
             cast.by_rank[rank] = process
 
 
-def _processes(cast: Cast, registry: Registry, keys_of: dict[tuple[int, int], list[Key]], names: dict[Key, Counter[str]], digests: Sequence[Digest]) -> None:
+def _processes(cast: Cast, registry: Registry, keys_of: dict[tuple[int, int], list[Key]], names: dict[Key, Counter[str]], digests: Sequence[Digest],
+               pid_ranks: dict[Key, int]) -> None:
     """Make a process of each group of joined keys."""
     tags: dict[Key, Counter[str]] = {}
     for key, counted in names.items():
@@ -248,6 +301,8 @@ def _processes(cast: Cast, registry: Registry, keys_of: dict[tuple[int, int], li
         if len(ranks) > 1:
             cast.conflicts.append(f"one process is called rank {' and rank '.join(map(str, ranks))}")
         process.rank = ranks[0] if ranks else None
+        if process.rank is None:
+            process.rank = next((pid_ranks[k] for k in keys if k in pid_ranks), None)
         for key in keys:
             if key[0] == "pid":
                 pid = int(str(key[2]))

@@ -52,10 +52,11 @@ class Scene:
 
 def lead(scene: Scene) -> list[Failure]:
     """The failures of the attempt that the verdict is about."""
-    failing = sorted({f.attempt for f in scene.failures if f.role in ("initiating", "symptom", "cascade")})
+    several = {source for source, starts in scene.attempts.starts.items() if len(starts) > 1}
+    failing = sorted({f.attempt for f in scene.failures if f.event.source in several and f.role in ("initiating", "symptom", "cascade")})
     served = sorted({attempt for (_, attempt), phase in scene.attempts.reached.items() if phase == "serving"})
     leader = leading(failing, served)
-    return scene.failures if leader is None else [f for f in scene.failures if f.attempt == leader]
+    return scene.failures if leader is None else [f for f in scene.failures if f.attempt == leader or f.event.source not in several]
 
 
 def decide(scene: Scene) -> Decision:
