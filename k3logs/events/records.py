@@ -136,7 +136,8 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
                 open_[stream].key, open_[stream].state = None, "below"
         record = open_.get(stream)
         dialect = known[line.header].dialect
-        key = (line.header, line.time, line.site) if dialect else None
+        # only records with a place in the source repeat their header on further lines; any other line stands alone
+        key = (line.header, line.time, line.site or str(line.number)) if dialect else None
         if record is not None and (record.key != key or record.lines >= MAX_LINES or (key is None and line.number - record.last > _GAP)):
             close(stream)
             record = None

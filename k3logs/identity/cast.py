@@ -74,10 +74,16 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() else None
 
 
-def node_of_source(digest: Digest, several: bool) -> str | None:
-    """The node of a source: the one host its lines name, else its pod, else what its path says."""
+def node_of_source(digest: Digest, several: bool, hosts: frozenset[str]) -> str | None:
+    """The node of a source: the one host its lines name, else its pod, else what its path says.
+
+    A file that is named after a host that other logs name (``hosts``) is that host's.
+    """
     fields = [digest.headers.known[h].fields for h in digest.uses]
     hints = digest.source.hints
+    stem = PurePath(digest.source.name).name.split(".")[0]
+    if stem in hosts:
+        return stem
     for name in ("node", "host"):
         values = Counter(f[name] for f in fields if name in f)
         if len(values) == 1:
@@ -90,7 +96,7 @@ def node_of_source(digest: Digest, several: bool) -> str | None:
     for name in ("pod", "container"):
         if name in hints:
             return hints[name]
-    return PurePath(digest.source.name).name.split(".")[0] or None if several and not pods else None
+    return stem or None if several and not pods else None
 
 
 def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
@@ -98,10 +104,11 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     cast = Cast()
     registry = Registry()
     several = len(digests) > 1
+    hosts = frozenset(name for d in digests for h in d.uses if (name := d.headers.known[h].fields.get("host")))
     names: dict[Key, Counter[str]] = {}
     keys_of: dict[tuple[int, int], list[Key]] = {}
     for number, digest in enumerate(digests):
-        cast.source_node[number] = node_of_source(digest, several)
+        cast.source_node[number] = node_of_source(digest, several, hosts)
     for fact in facts:
         if fact.address and (node := fact.host or cast.source_node.get(fact.source)):
             cast.node_of_address.setdefault(fact.address, node)
