@@ -1,6 +1,6 @@
 """The line that a log travels, from bytes to verdict.
 
-    sources -> digests -> events -> identity -> clocks -> failures -> roles -> decision -> verdict
+sources -> digests -> events -> identity -> clocks -> failures -> roles -> decision -> verdict
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ class Labelled:
 
     @property
     def logs(self) -> Path:
+        """The folder of its logs."""
         return self.folder / "logs"
 
 

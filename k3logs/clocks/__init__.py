@@ -1,0 +1,1 @@
+"""When a line was printed, on one clock for all nodes."""

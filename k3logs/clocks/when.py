@@ -13,7 +13,7 @@ from statistics import median
 
 from k3logs.clocks.solve import Solution
 from k3logs.events.digest import Digest
-from k3logs.events.records import Line
+from k3logs.events.record import Line
 from k3logs.events.stamps import NO_TIME, has_year, has_zone, with_year
 
 QUARTER = 900.0

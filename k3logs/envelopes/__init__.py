@@ -1,0 +1,1 @@
+"""Wrappers that a grammar cannot read: colours and JSON."""

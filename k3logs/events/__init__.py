@@ -1,0 +1,1 @@
+"""Bytes to lines, lines to headers and messages, messages to records."""

@@ -10,7 +10,8 @@ from k3logs.events.digest import Digest
 from k3logs.events.headers import Headers
 from k3logs.events.lines import from_series
 from k3logs.events.peel import Peeler
-from k3logs.events.records import Event, Line, build
+from k3logs.events.record import Event, Line
+from k3logs.events.records import build
 from k3logs.grammar.bundle import Bundle
 
 
@@ -41,6 +42,6 @@ class Collector:
             for place, fields in zip(places.tolist(), columns.to_dicts(), strict=True):
                 forms[place] = form.id, {k: v for k, v in fields.items() if v is not None}
         for place, row in enumerate(rows.iter_rows(named=True)):
-            form, fields = forms.get(place, ("", empty))
+            text_form, fields = forms.get(place, ("", empty))
             yield Line(row["line"], row["part"], row["header"], row["time"], row["envelope_time"], row["grain"],
-                       row["message"] or "", row["raw"], row["site"], form, fields)
+                       row["message"] or "", row["raw"], row["site"], text_form, fields)

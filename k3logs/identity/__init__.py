@@ -1,0 +1,1 @@
+"""Which process of which rank on which node printed a line."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from k3logs.events.digest import Digest
-from k3logs.events.records import Event
+from k3logs.events.record import Event
 from k3logs.identity.facts import Fact
 from k3logs.identity.process import Key, Process, Registry, global_rank, kind_of, parallel_of
+from k3logs.identity.votes import Places, elected, shared_ranks, votes
 
 
 @dataclass(slots=True)
@@ -57,6 +58,7 @@ class Cast:
 
     @property
     def ranks(self) -> list[int]:
+        """All ranks that are known, ascending."""
         return sorted(self.by_rank)
 
     @property
@@ -128,9 +130,10 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
                 registry.join(keys)
                 if name := fields.get("process"):
                     names.setdefault(keys[0], Counter())[name] += digest.uses[header].count
-    votes = _votes(cast, digests, facts, keys_of)
-    ranks = {pid: rank for pid, counted in votes.items() if (rank := _elected(counted, cast.conflicts, pid)) is not None}
-    shared = _shared(ranks, digests, keys_of)
+    places = Places(cast.source_node, cast.header_node)
+    counted = votes(places, digests, facts, keys_of, cast.world)
+    ranks = {pid: rank for pid, kinds in counted.items() if (rank := elected(kinds, cast.conflicts, pid)) is not None}
+    shared = shared_ranks(ranks, digests, keys_of)
     for pid, rank in ranks.items():
         registry.join([pid] if pid in shared else [pid, ("rank", rank)])
     for fact in facts:
@@ -158,72 +161,6 @@ def _sizes(digests: Sequence[Digest], facts: Sequence[Fact]) -> dict[str, int]:
     for fact in facts:
         sizes.update({k: v for k, v in fact.sizes.items() if v >= sizes.get(k, 1)})
     return sizes
-
-
-_TRUST = ("prefix", "exit", "world_size", "nccl_init", "rank_assign", "tag")
-"""What ties a pid to a rank, the most trusted first: torch's own prefix, a launcher's table, the process's own words, its tag."""
-
-
-def _votes(cast: Cast, digests: Sequence[Digest], facts: Sequence[Fact], keys_of: dict[tuple[int, int], list[Key]]) -> dict[Key, dict[str, Counter[int]]]:
-    """For each pid, which ranks it is said to have, by kind of evidence."""
-    votes: dict[Key, dict[str, Counter[int]]] = {}
-
-    def vote(pid: Key | None, kind: str, rank: int | None) -> None:
-        if pid is not None and rank is not None:
-            votes.setdefault(pid, {}).setdefault(kind, Counter())[rank] += 1
-
-    for (source, header), keys in keys_of.items():
-        pid = next((k for k in keys if k[0] == "pid"), None)
-        fields = digests[source].headers.known[header].fields
-        vote(pid, "prefix" if "rank" in fields else "tag", next((int(str(k[1])) for k in keys if k[0] in ("rank", "tag")), None))
-    for fact in facts:
-        keys = keys_of.get((fact.source, fact.header), [])
-        node = fact.host or cast.header_node.get((fact.source, fact.header)) or cast.source_node.get(fact.source)
-        scope = node or f"source {fact.source}"
-        pid = next((k for k in keys if k[0] == "pid"), None)
-        if fact.kind == "exit" and fact.pid is not None:
-            vote(("pid", scope, fact.pid), "exit", fact.rank)
-        elif fact.kind == "pid" and pid is None and fact.pid is not None:
-            vote(("pid", scope, fact.pid), "prefix", next((int(str(k[1])) for k in keys if k[0] == "rank"), None))
-        elif fact.kind in ("world_size", "rank_assign"):
-            vote(pid, fact.kind, fact.rank)
-        elif fact.kind in ("nccl_init", "nccl_ag3") and fact.nranks == cast.world:
-            vote(pid, "nccl_init", fact.comm_rank)
-    return votes
-
-
-def _elected(counted: dict[str, Counter[int]], conflicts: list[str], pid: Key) -> int | None:
-    """The rank that the most trusted evidence agrees on; evidence that contradicts itself is passed over."""
-    for kind in _TRUST:
-        if kind not in counted:
-            continue
-        rank, most = counted[kind].most_common(1)[0]
-        if 10 * most >= 9 * counted[kind].total():
-            return rank
-        if len(conflicts) < 20:
-            conflicts.append(f"pid {pid[2]} on {pid[1]} is called rank {', '.join(map(str, sorted(counted[kind])[:4]))} by its {kind} lines")
-    return None
-
-
-def _shared(ranks: dict[Key, int], digests: Sequence[Digest], keys_of: dict[tuple[int, int], list[Key]]) -> set[Key]:
-    """Pids that claim a rank while another pid has it: data-parallel engines that each count from 0."""
-    spans: dict[Key, tuple[int, int, int]] = {}
-    for (source, header), keys in keys_of.items():
-        use = digests[source].uses[header]
-        for key in keys:
-            if key in ranks:
-                old = spans.get(key, (source, use.first_line, use.last_line))
-                spans[key] = (source, min(old[1], use.first_line), max(old[2], use.last_line)) if old[0] == source else old
-    by_rank: dict[int, list[Key]] = {}
-    for key in spans:
-        by_rank.setdefault(ranks[key], []).append(key)
-    shared: set[Key] = set()
-    for keys in by_rank.values():
-        found = sorted(keys, key=lambda k: spans[k])
-        for a, b in zip(found, found[1:], strict=False):
-            if spans[a][0] == spans[b][0] and spans[b][1] <= spans[a][2]:
-                shared |= {a, b}
-    return shared
 
 
 def _labels_are_ranks(digests: Sequence[Digest]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from k3logs.events.records import Event, Line
+from k3logs.events.record import Event, Line
 from k3logs.grammar.message import parse_message
 
 PARALLEL = ("dp", "pp", "pcp", "tp", "ep")

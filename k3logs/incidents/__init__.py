@@ -1,0 +1,1 @@
+"""What failed, what followed from it, and which was first."""

@@ -95,7 +95,8 @@ def _preference(c: Failure) -> tuple[int, int, float, int, int]:
 
 def before(a: Failure, b: Failure, times: Times) -> bool:
     """Whether ``a`` is known to be before ``b``: in one process by order, in one source by clearly different times, between
-    nodes only outside all clock bounds."""
+    nodes only outside all clock bounds.
+    """
     if a.process is not None and a.process is b.process and a.event.source == b.event.source:
         return (a.line, a.event.order) < (b.line, b.event.order)
     if a.event.source == b.event.source or (a.node is not None and a.node == b.node):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from k3logs.clocks.when import Times
 from k3logs.identity.cast import Cast
-from k3logs.identity.process import Process
 from k3logs.identity.facts import Fact
+from k3logs.identity.process import Process
 from k3logs.incidents import crash, hang
 from k3logs.incidents.blame import name_hardware, odd_communicator, only_silent, rank_in_text, silent_at_address
 from k3logs.incidents.crash import Choice

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from k3logs.events.records import Event
+from k3logs.events.record import Event
 from k3logs.identity.cast import Cast
 from k3logs.identity.facts import Fact
 from k3logs.identity.process import Process

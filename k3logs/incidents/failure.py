@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from k3logs.events.records import Event
+from k3logs.events.record import Event
 from k3logs.identity.process import Process
 
 if TYPE_CHECKING:
@@ -57,11 +57,13 @@ class Failure:
 
     @property
     def line(self) -> int:
+        """1-based line of its text in its source."""
         event = self.event
         return event.chain[self.link].line.number if event.chain else event.first.number
 
     @property
     def id(self) -> str | None:
+        """The signature's id, None where no signature knows it."""
         return self.signature.id if self.signature else None
 
     def __repr__(self) -> str:

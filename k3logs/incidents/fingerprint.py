@@ -7,7 +7,6 @@ import hashlib
 from k3logs.incidents.failure import Failure
 
 
-
 def masked(text: str) -> str:
     """A text with its numbers, addresses and paths taken out; words that hold a digit count as numbers."""
     words = []

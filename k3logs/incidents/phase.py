@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from k3logs.errors import AuthorError
-from k3logs.events.records import Event
+from k3logs.events.record import Event
 from k3logs.incidents.failure import Failure
 from k3logs.model import PHASES
 
@@ -18,6 +18,8 @@ FILE = Path(__file__).parent / "data" / "phases.toml"
 
 @dataclass(frozen=True, slots=True)
 class FrameRule:
+    """Functions and files whose presence in a stack says the phase."""
+
     phase: str
     functions: frozenset[str]
     files: tuple[str, ...]
@@ -36,6 +38,7 @@ class PhaseTable:
 
     @property
     def literals(self) -> list[str]:
+        """Texts of all marks: lines that are worth keeping."""
         return [*self.connected, *(text for _, texts in self.marks for text in texts)]
 
 

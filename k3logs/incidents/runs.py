@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from k3logs.events.records import Event
+from k3logs.events.record import Event
 from k3logs.incidents.phase import Mark, order
 
 FRESH = ("vLLM API server version", "vLLM server version", "non-default args:", "args: Namespace(")
@@ -38,6 +38,7 @@ class Attempts:
 
     @property
     def count(self) -> int:
+        """Attempts of the source that has most."""
         return max((len(s) for s in self.starts.values()), default=1)
 
 

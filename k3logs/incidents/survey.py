@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from k3logs.clocks.when import Times
 from k3logs.events.digest import Digest
-from k3logs.events.records import Event
+from k3logs.events.record import Event
 from k3logs.identity.cast import Cast
+from k3logs.incidents.phase import Mark, mark_of, table
 from k3logs.incidents.roles import Progress, Stop
 from k3logs.incidents.runs import Attempts
-from k3logs.incidents.phase import Mark, mark_of, table
 
 if TYPE_CHECKING:
     from k3logs.signatures.catalog import Catalog

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from k3logs.events.digest import Digest
-from k3logs.events.records import Event
+from k3logs.events.record import Event
 from k3logs.grammar.message import parse_message
 from k3logs.identity.cast import Cast
 from k3logs.incidents.failure import LOUD_SPECIFICITY, UNKNOWN_SPECIFICITY, Failure

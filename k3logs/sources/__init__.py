@@ -1,0 +1,1 @@
+"""Finding and opening logs: files, folders, archives, standard input."""

@@ -54,7 +54,7 @@ def find(arguments: Iterable[str], notices: list[str]) -> list[Source]:
 
 
 def _stdin() -> BinaryIO:
-    return io.FileIO(sys.stdin.fileno(), closefd=False)  # type: ignore[return-value]
+    return io.FileIO(sys.stdin.fileno(), closefd=False)
 
 
 def _folder(folder: Path, notices: list[str]) -> Iterator[Source]:
@@ -91,7 +91,7 @@ def _natural(name: str) -> list[tuple[int, int | str]]:
 
 def _file(path: Path, name: str, notices: list[str]) -> list[Source]:
     if not path.is_file():  # a FIFO or /dev/stdin
-        return [Source(name, lambda: path.open("rb", buffering=0))]  # type: ignore[arg-type,return-value]
+        return [Source(name, lambda: path.open("rb", buffering=0))]
     modified = path.stat().st_mtime_ns
     if name.endswith(_ARCHIVES):
         return [Source(s.name, s.open, s.hints, modified) for s in _archive(path, name, notices)]

@@ -1,0 +1,1 @@
+"""From the decision to the answer: phase, category, confidence, words."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from k3logs.clocks.when import Times
 from k3logs.events.digest import Digest
-from k3logs.events.records import Event, Line
+from k3logs.events.record import Event, Line
 from k3logs.identity.cast import Cast
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.failure import Failure

@@ -1,0 +1,157 @@
+"""How a record grows line by line: in frames, in a message, between the exceptions of a chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from k3logs.events.record import Event, Line, Link
+
+MAX_MESSAGE = 40
+"""Lines after an exception's own that still belong to its message."""
+
+HEADS = frozenset({"traceback_head", "group_head", "original_head"})
+_FRAMES = frozenset({"frame", "frame_nofunc", "fault_frame", "frame_repeated", "group_rule"})
+_JOINTS = frozenset({"caused", "during"})
+_TAILS = frozenset({"tail", "bare_tail", "group_tail"})
+_OPENINGS = frozenset({"process_head", "thread_head", "spawn_head"})
+_ALONE = _OPENINGS | {"fatal", "terminate", "terminate_bare", "ignored", "segfault_banner", "absl_signal", "entry", "root_cause", "failures"}
+
+
+@dataclass(slots=True)
+class Growing:
+    """A record being built."""
+
+    event: Event
+    key: tuple[int, int, str] | None
+    last: int
+    state: str = "text"
+    frames: list[str] = field(default_factory=list)
+    pending: bool = False
+    lines: int = 1
+    grown: int = 0
+
+
+def begin(record: Growing, line: Line) -> None:
+    """Start a record with its first line."""
+    name = line.form.rpartition(".")[2]
+    if name in HEADS:
+        record.state = "frames"
+    elif name in _TAILS:
+        _tail(record, line)
+    elif name in _OPENINGS:
+        record.event.opening = line
+        record.state = "opened"
+    elif name == "terminate":
+        record.state = "terminate"
+        record.event.chain.append(Link(line.fields.get("exception", ""), "", line))
+
+
+def take(record: Growing, line: Line) -> bool:
+    """Add a line to an open record; False where it begins a new one."""
+    name = line.form.rpartition(".")[2]
+    event, tagged = record.event, record.key is not None
+    if not tagged and name == "spawn_head" and event.chain and not event.chain[-1].message.strip():
+        # torch.multiprocessing.spawn wraps what its process raised: the wrapper says nothing itself
+        event.chain.pop()
+        event.opening, record.state, record.pending = line, "opened", True
+        return True
+    if not tagged and name in _ALONE:
+        return False
+    if name in HEADS:
+        if not tagged and not record.pending and name != "original_head" and (event.chain or record.state == "text"):
+            return False
+        record.state, record.frames, record.pending = "frames", [], False
+        return True
+    if name in _JOINTS and (event.chain or tagged):
+        record.pending, record.state = True, "joint"
+        return True
+    match record.state:
+        case "terminate":
+            if name != "what":
+                return False
+            link = event.chain[-1]
+            link.message, link.line, record.state = line.fields.get("message", ""), line, "message"
+            return True
+        case "frames":
+            return _in_frames(record, line, name)
+        case "joint":
+            if name in _TAILS and not line.message.startswith(" "):
+                _tail(record, line)
+            return True
+        case "message":
+            return _in_message(record, line, name)
+        case "after":
+            if tagged and name in _TAILS:
+                _tail(record, line)
+            elif tagged and line.message.strip() and event.chain:
+                event.chain[-1].message += "\n" + line.message
+            return tagged
+        case "opened":
+            if name in _TAILS:
+                _tail(record, line)
+            return bool(name) or not line.message.strip()
+    if not tagged:
+        return False
+    if name in _TAILS:
+        _tail(record, line)
+    else:
+        event.text += "\n" + line.message
+    return True
+
+
+def _in_frames(record: Growing, line: Line, name: str) -> bool:
+    """A line below ``Traceback``: a frame, its source, or the exception's own line."""
+    if name in _FRAMES:
+        record.frames.append(_frame(line))
+    elif record.frames and line.message.startswith("    ") and (call := _called(line.message)) and " > " not in record.frames[-1]:
+        # the source line: what a frame calls is known even where a decorator hides the frame of the call
+        record.frames[-1] += f" > {call}"
+    elif name in _TAILS:
+        _tail(record, line)
+    elif line.message[:1] not in (" ", "\t", "|", "+", "^", "~", "") and record.frames:
+        # after frames, the first line at the margin is the exception, whatever its name looks like
+        kind, colon, _ = line.message.partition(": ")
+        if " " in kind and not colon:
+            return record.key is not None
+        _tail(record, line)
+    return True
+
+
+def _in_message(record: Growing, line: Line, name: str) -> bool:
+    """A line below an exception's own line: more of its message, or the end of it."""
+    tagged = record.key is not None
+    if not tagged and name and name not in ("raised_from", "cpp_frame") and not line.message.startswith((" ", "\t")):
+        return False
+    if not line.message.strip():
+        record.state = "after" if tagged else "joint_or_end"
+        return True
+    record.grown += 1
+    if record.grown > MAX_MESSAGE:
+        return tagged
+    record.event.chain[-1].message += "\n" + line.message
+    return True
+
+
+def _frame(line: Line) -> str:
+    f = line.fields
+    return f"{f.get('file', '')}:{f.get('lineno', '')} {f.get('func', '')}".strip()
+
+
+def _called(source: str) -> str:
+    """The name that a line of source calls first, from the right of its dots; empty where it calls nothing."""
+    head, paren, _ = source.strip().partition("(")
+    name = head.rpartition(".")[2].rpartition(" ")[2]
+    return name if paren and name.isidentifier() else ""
+
+
+def _tail(record: Growing, line: Line) -> None:
+    """An exception's own line: a new link of the chain, or the same exception printed again."""
+    kind, text = line.fields.get("exception", ""), line.fields.get("message", "")
+    if not kind:
+        kind, _, text = line.message.partition(": ")
+    link = Link(kind, text, line, record.frames)
+    same = next((old for old in record.event.chain if old.type == link.type and old.message.split("\n")[0] == link.message), None)
+    record.frames, record.state, record.grown = [], "message", 0
+    if same is None:
+        record.event.chain.append(link)
+    record.pending = False
