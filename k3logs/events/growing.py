@@ -10,6 +10,9 @@ MAX_MESSAGE = 40
 """Lines after an exception's own that still belong to its message."""
 
 HEADS = frozenset({"traceback_head", "group_head", "original_head"})
+_REMOTE = frozenset({"collective_rpc", "execute_method", "_run_workers"})
+"""Calls of vLLM's executors whose first argument is the name of the worker's method."""
+
 _FRAMES = frozenset({"frame", "frame_nofunc", "fault_frame", "frame_repeated", "group_rule"})
 _JOINTS = frozenset({"caused", "during"})
 _TAILS = frozenset({"tail", "bare_tail", "group_tail"})
@@ -141,6 +144,8 @@ def _called(source: str) -> str:
     """The name that a line of source calls first, from the right of its dots; empty where it calls nothing."""
     head, paren, _ = source.strip().partition("(")
     name = head.rpartition(".")[2].rpartition(" ")[2]
+    if name in _REMOTE and (argument := paren and source.strip().partition("(")[2].strip("\"'")):
+        name = argument.partition('"')[0].partition("'")[0]  # what it runs on its workers says more
     return name if paren and name.isidentifier() else ""
 
 

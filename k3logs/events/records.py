@@ -18,8 +18,11 @@ MAX_LINES = 2_000
 _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL", "WARNING", "E"})
 """Levels of records that may have a traceback below."""
 
-_GAP = 3
-"""Lines of other streams apart, at most, for an untagged line to go on with the record above it."""
+_GAP, _FAR = 3, 2_000
+"""Lines apart, at most, for a line to go on with the record above it: where processes cannot be told apart, and where they can."""
+
+_WHO = frozenset({"process", "pid", "rank", "local_rank", "job_rank"})
+"""Header fields that tell processes apart."""
 
 
 
@@ -34,6 +37,7 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
     open_: dict[tuple[str, ...], Growing] = {}
     done: list[Event] = []
     known = digest.headers.known
+    told_apart: set[tuple[str, ...]] = set()
     loud: tuple[int, tuple[str, ...]] | None = None
 
     def close(stream: tuple[str, ...]) -> None:
@@ -46,6 +50,8 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
         stream = streams.get(line.header)
         if stream is None:
             stream = streams[line.header] = stream_of(known[line.header])
+            if _WHO & known[line.header].fields.keys():
+                told_apart.add(stream)
         if known[line.header].dialect is None and loud is not None and line.number <= loud[0] + 1 and loud[1] in open_ and _below(open_[loud[1]], line, known):
             stream = loud[1]  # logging.exception prints record and traceback in one write
             if open_[stream].key is not None:
@@ -54,7 +60,7 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
         dialect = known[line.header].dialect
         # only records with a place in the source repeat their header on further lines; any other line stands alone
         key = (line.header, line.time, line.site or str(line.number)) if dialect else None
-        if record is not None and (record.key != key or record.lines >= MAX_LINES or (key is None and line.number - record.last > _GAP)):
+        if record is not None and (record.key != key or record.lines >= MAX_LINES or (key is None and line.number - record.last > (_FAR if stream in told_apart else _GAP))):
             close(stream)
             record = None
         if record is None or not take(record, line):

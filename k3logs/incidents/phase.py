@@ -34,6 +34,7 @@ class PhaseTable:
     running: tuple[str, ...]
     connected: tuple[str, ...]
     request: tuple[str, ...]
+    teardown: frozenset[str]
     progress: str
 
     @property
@@ -55,13 +56,14 @@ def table(file: Path = FILE) -> PhaseTable:
         marks = tuple((m["phase"], tuple(m["texts"])) for m in data["mark"])
         running = tuple(data["running"]["texts"])
         connected, request = tuple(data["connected"]["texts"]), tuple(data["request"]["files"])
+        teardown = frozenset(data["teardown"]["functions"])
         progress = str(data["progress"]["pattern"])
     except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
         raise AuthorError(file, 0, f"not a table of phases: {error}", "it has [[frame]], [[mark]] and [progress]") from error
     for phase in [f.phase for f in frames] + [m[0] for m in marks]:
         if phase not in PHASES:
             raise AuthorError(file, 0, f"unknown phase {phase!r}", f"one of {', '.join(PHASES)}")
-    return PhaseTable(frames, marks, running, connected, request, progress)
+    return PhaseTable(frames, marks, running, connected, request, teardown, progress)
 
 
 def of_frames(frames: Iterable[str]) -> str | None:

@@ -91,7 +91,7 @@ class Stop:
 def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress], stops: Iterable[Stop], attempts: Attempts, ended: frozenset[int] = frozenset()) -> None:
     """Lower the roles that cannot stand.
 
-    * what follows an ordered stop in the same source is tear-down;
+    * what follows an ordered stop in the same source is tear-down, and what a clean-up function raises;
     * an error after which its process went on was handled, in the API server it was one request's;
     * ``first``: a candidate unless its process failed before;
     * the only error of a process that ended with an error code (``ended``: process ids) was not handled;
@@ -104,6 +104,9 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
         if failure.role in CANDIDATE | {"symptom", "cascade"} and failure.line > stopped.get((failure.event.source, failure.attempt), float("inf")):
             failure.role = "teardown"
             failure.reasons.append("printed after the stop that was asked for")
+        elif failure.role in CANDIDATE and any(frame.partition(" > ")[0].rpartition(" ")[2] in table().teardown for frame in failure.event.frames):
+            failure.role = "teardown"
+            failure.reasons.append("it was raised while its process cleaned up")
         elif failure.role in CANDIDATE and any(part in frame for frame in failure.event.frames for part in table().request):
             failure.role = "request"
             failure.reasons.append("it was raised while a request was handled")
