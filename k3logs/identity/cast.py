@@ -221,6 +221,12 @@ def _ranks_of_files(cast: Cast, digests: Sequence[Digest]) -> None:
     """A file named after a rank that holds one process without a rank: it is that rank."""
     for number, digest in enumerate(digests):
         hint = digest.source.hints.get("rank")
+        here = {p.id: p for (s, _), p in cast.of_header.items() if s == number and p.kind != "launcher"}
+        ranks = {p.rank for p in here.values() if p.rank is not None}
+        nameless = [p for p in here.values() if p.rank is None and p.pid is not None]
+        if len(ranks) == 1 and len(nameless) == 1:
+            nameless[0].rank = ranks.pop()  # one process that prints with its rank here, with its pid there
+            continue
         inside = {p.id: p for (s, _), p in cast.of_header.items() if s == number and p.kind != "launcher"}
         if hint is None or len(inside) != 1:
             continue

@@ -88,8 +88,10 @@ def decide(scene: Scene) -> Decision:
                 c.reasons.append(f"its own words name rank {said}")
         if (odd := odd_communicator(scene.facts, scene.cast)) is not None and all(category(c) in _CONFIGURED for c in candidates):
             first = min(candidates, key=lambda c: (c.low, c.line))
-            first.victim_rank, first.node, first.observed = odd[0], odd[1], False
-            first.reasons.append(odd[2])
+            first.victim_rank, first.victim_node = odd[0], odd[1]
+            choice = crash.choose(candidates, scene.times, scene.cast.world, scene.exits)
+            choice.rule, choice.why = "crash.odd_size", [odd[2]]
+            return Decision("failure", choice, findings=findings)
         if (silent := silent_at_address(scene.failures, scene.cast)) is not None and all(c.role == "symptom" for c in candidates):
             return Decision("failure", _silent(candidates, silent, scene), ["the log of the silent rank to its end", f"dmesg -T of {silent[1]}"], findings)
         return Decision("failure", crash.choose(candidates, scene.times, scene.cast.world, scene.exits), findings=findings)
@@ -155,7 +157,7 @@ _CONFIGURED = frozenset({"configuration", "communication", "network"})
 def _silent(candidates: list[Failure], silent: tuple[int, str, str], scene: Scene) -> Choice:
     """A rank that others cannot reach and that told nothing."""
     root = min(candidates, key=lambda c: (-c.specificity, c.low, c.line))
-    root.victim_rank, root.node, root.observed = silent[0], silent[1], False
+    root.victim_rank, root.victim_node, root.observed = silent[0], silent[1], False
     return Choice(root, "pointer.silent", [silent[2]], [c for c in candidates if c is not root], [], ["its end is not in the logs"], "crash")
 
 

@@ -48,6 +48,7 @@ class Failure:
     reasons: list[str] = field(default_factory=list)
     victim_rank: int | None = None
     attempt: int = 0
+    victim_node: str | None = None
 
     @property
     def text(self) -> str:

@@ -62,7 +62,7 @@ def _failure(event: Event, found: list[tuple[int, str | None, dict[str, str]]], 
     header = digests[event.source].headers.known[event.first.header]
     process = cast.of_event(event)
     node = cast.node_of_event(event)
-    if process is None and event.opening is not None and (number := event.opening.fields.get("int")) and event.opening.form == "python.spawn_head":
+    if process is None and event.opening is not None and event.opening.form == "python.spawn_head" and (number := event.opening.message.split()[2]).isdigit():
         process = cast.add_rank(int(number), node)  # torch.multiprocessing.spawn: the index is the rank
     if event.chain:
         link, id, fields = _meaningful(event, found)

@@ -32,6 +32,8 @@ def sentence(verdict: Verdict, choice: Choice) -> str:
         lead = f"{who}{where} {verb} {when}"
     elif choice.kind == "spmd":
         lead = f"{len(root.ranks)} ranks failed alike{where if len({root.node}) == 1 and root.node else ''} {when}"
+    elif choice.rule == "crash.odd_size":
+        lead = f"{who}{where} is the odd one out {when}"
     elif root.details.get("observed") is False and root.rank is not None:
         lead = f"{who}{where} died without a word {when}"
     else:

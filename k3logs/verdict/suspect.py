@@ -55,7 +55,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     return Suspect(
         rank=rank,
         ranks=ranks,
-        node=failure.node if failure.victim_rank is not None and not failure.observed and failure.node else (victim.node if victim else None) or failure.node,
+        node=failure.victim_node or (victim.node if victim else None) or failure.node,
         process=(shown.name if shown else None) or _opening(failure),
         pid=shown.pid if shown else None,
         time=_nanos(failure.low if failure.low != float("-inf") else failure.high) if known else None,
