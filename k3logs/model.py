@@ -38,7 +38,10 @@ class ContextLine:
 
 @dataclass(slots=True)
 class Suspect:
-    """One candidate for the root, with where it stands in the logs and why it is one."""
+    """One candidate for the root, with where it stands in the logs and why it is one.
+
+    ``rule`` names the rule that decided; how often it is right stands in ``k3logs/verdict/data/rules.toml``.
+    """
 
     rank: int | None
     ranks: list[int]
@@ -65,6 +68,7 @@ class Suspect:
     group: str | None = None
     fingerprint: str = ""
     title: str | None = None
+    rule: str = ""
     context: list[ContextLine] = field(default_factory=list)
 
 

@@ -225,7 +225,8 @@ def _ranks_of_files(cast: Cast, digests: Sequence[Digest]) -> None:
         ranks = {p.rank for p in here.values() if p.rank is not None}
         nameless = [p for p in here.values() if p.rank is None and p.pid is not None]
         if len(ranks) == 1 and len(nameless) == 1:
-            nameless[0].rank = ranks.pop()  # one process that prints with its rank here, with its pid there
+            # one process that prints with its rank here, with its pid there
+            _merge(cast, next(p for p in here.values() if p.rank is not None), nameless[0])
             continue
         inside = {p.id: p for (s, _), p in cast.of_header.items() if s == number and p.kind != "launcher"}
         if hint is None or len(inside) != 1:
@@ -235,6 +236,20 @@ def _ranks_of_files(cast: Cast, digests: Sequence[Digest]) -> None:
             process.rank = rank
             process.kind = "worker" if process.kind == "other" else process.kind
             cast.by_rank[rank] = process
+
+
+def _merge(cast: Cast, kept: Process, gone: Process) -> None:
+    """Two entries turn out to be one process."""
+    kept.pids |= gone.pids
+    kept.pid = kept.pid if kept.pid is not None else gone.pid
+    kept.name, kept.node = kept.name or gone.name, kept.node or gone.node
+    kept.parallel = {**gone.parallel, **kept.parallel}
+    kept.sources |= gone.sources
+    for table in (cast.of_header, cast.by_pid, cast.alone):
+        for key, process in table.items():
+            if process is gone:
+                table[key] = kept  # type: ignore[index]
+    cast.processes.remove(gone)
 
 
 def _processes(cast: Cast, registry: Registry, keys_of: dict[tuple[int, int], list[Key]], names: dict[Key, Counter[str]], digests: Sequence[Digest],

@@ -64,7 +64,11 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
     first = min(launcher if seen_first else minimal or ordered, key=_preference)
     alike = groups[fingerprint(first)]
     ranks = sorted({r for c in alike if (r := rank_of(c)) is not None})
-    others = [c for c in ordered if c not in alike]
+    for c in ordered:
+        if c is not first and c.process is not None and c.process is first.process and before(first, c, times):
+            c.role = "cascade"
+            c.reasons.append("its process had failed before")
+    others = [c for c in ordered if c not in alike and c.role != "cascade"]
     if len(ranks) > 1 and max(c.low for c in alike) - min(c.low for c in alike) <= SAME_MOMENT and 2 * len(ranks) > (world or len(ranks)):
         return Choice(first, "crash.all_ranks", [f"the same failure on {len(ranks)} ranks within {SAME_MOMENT:.0f} s"], others, ranks, kind="spmd")
     why = []

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from k3logs import __version__
 from k3logs.clocks.when import Times
 from k3logs.events.digest import Digest
+from k3logs.events.record import Event
 from k3logs.identity.cast import Cast
 from k3logs.incidents.decide import Decision, Scene
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.phase import Mark, furthest
 from k3logs.model import Action, ClockOffset, Consequence, Coverage, Finding, RankState, Run, Suspect, Verdict
 from k3logs.verdict.confidence import confidence
+from k3logs.verdict.environment import differences, environment
 from k3logs.verdict.sentence import sentence
 from k3logs.verdict.suspect import suspect
 
@@ -30,13 +32,20 @@ _ROUTES = {
 }
 
 
-def assemble(decision: Decision, scene: Scene, digests: Sequence[Digest], catalog: Catalog, marks: Sequence[Mark], running: tuple[set[int], set[int]], notices: list[str]) -> Verdict:
+def assemble(decision: Decision, scene: Scene, digests: Sequence[Digest], events: Sequence[Event], catalog: Catalog, marks: Sequence[Mark],
+             running: tuple[set[int], set[int]], notices: list[str]) -> Verdict:
     """Build the verdict of one triage."""
     cast, times, choice = scene.cast, scene.times, decision.choice
     root = suspect(choice.root, choice, digests, cast, times, marks, running, scene.failures, leads=True) if choice.root is not None and decision.outcome != "no_failure" else None
     if root is None and decision.outcome == "failure":
         root = _stop(scene, choice.why, choice.rule, digests, marks)
     others = [suspect(f, choice, digests, cast, times, marks, running, scene.failures, leads=False) for f in choice.others[:MAX_OTHERS] if f.role not in ("cascade", "teardown")]
+    if root is not None and root.signature is None and choice.root is not None and choice.root.observed:
+        from k3logs.signatures.resembles import resembles
+
+        if (likeness := resembles(catalog, choice.root.text)) is not None:
+            root.why.append(likeness)
+    facts = environment(digests, events, cast)
     ranks = _ranks(scene, choice.root, root, marks)
     coverage = _coverage(digests, notices)
     verdict = Verdict(
@@ -47,15 +56,15 @@ def assemble(decision: Decision, scene: Scene, digests: Sequence[Digest], catalo
         alternatives=others,
         ranks=ranks,
         clocks=_clocks(cast, times),
-        consistency=[],
-        environment={},
+        consistency=differences(facts),
+        environment=facts,
         actions=_actions(root, catalog),
         findings=[Finding(kind, f"{len(found)} {text}", [f"{digests[f.event.source].source.name}:{f.line}" for f in found[:5]]) for kind, text, found in decision.findings],
         missing=decision.missing if root is None or root.confidence < 0.8 or root.category == "unknown" else [],
         coverage=coverage,
         route=_route(root, decision),
         runs=[Run(0, None, None, decision.outcome, furthest(marks) or "unknown", True)],
-        consequences=_consequences(scene.failures, digests),
+        consequences=_consequences(scene.failures, digests, choice.root),
     )
     verdict.sentence = sentence(verdict, choice)
     return verdict
@@ -105,12 +114,12 @@ def _ranks(scene: Scene, failure: Failure | None, root: Suspect | None, marks: S
     return sorted(rows, key=lambda r: (r.rank is None, r.rank or 0, r.process or ""))
 
 
-def _consequences(failures: Sequence[Failure], digests: Sequence[Digest]) -> list[Consequence]:
+def _consequences(failures: Sequence[Failure], digests: Sequence[Digest], root: Failure | None) -> list[Consequence]:
     """Consequences, counted by what they are."""
     groups: dict[tuple[str, str], list[Failure]] = {}
     for f in failures:
-        if f.role in ("cascade", "teardown"):
-            groups.setdefault((f.signature.title if f.signature else f.text.split("\n")[0][:80], f.role), []).append(f)
+        if f.role in ("cascade", "teardown", "symptom") and f is not root:
+            groups.setdefault((f.signature.title if f.signature else f.text.split("\n")[0][:80], "teardown" if f.role == "teardown" else "cascade"), []).append(f)
     rows = []
     for (title, role), found in groups.items():
         ranks = sorted({f.process.rank for f in found if f.process and f.process.rank is not None})

@@ -77,6 +77,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
         time_basis=times.clocks[failure.event.source].basis if known else "none",  # type: ignore[arg-type]
         fingerprint=fingerprint(failure),
         title=failure.signature.title if failure.signature else None,
+        rule=choice.rule if leads else "",
         context=_context(digests[failure.event.source], line),
     )
 
