@@ -14,14 +14,15 @@ from k3logs.incidents.runs import Attempts
 def name_workers(failures: Sequence[Failure], facts: Sequence[Fact], cast: Cast, attempts: Attempts) -> None:
     """A vLLM worker that fails before it has its tag is the one rank of its attempt that has not said its rank."""
     for f in failures:
-        if f.process is not None or not any(frame.partition(" > ")[0].endswith(" worker_main") for frame in f.event.frames):
+        if (f.process is not None and f.process.rank is not None) or not any(frame.partition(" > ")[0].endswith(" worker_main") for frame in f.event.frames):
             continue
         said = [x for x in facts if x.kind in ("world_size", "rank_assign") and x.source == f.event.source and x.rank is not None
                 and attempts.of(x.source, x.line.number) == f.attempt]
         world = max((x.world or 0 for x in said), default=0)
         missing = set(range(world)) - {x.rank for x in said}
         if len(missing) == 1 and world <= 4096:
-            f.process = cast.add_rank(missing.pop(), f.node)
+            f.victim_rank = missing.pop()
+            f.process = f.process or cast.add_rank(f.victim_rank, f.node)
             f.reasons.append("its line has no tag yet; all other ranks have said theirs")
 
 

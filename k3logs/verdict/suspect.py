@@ -35,7 +35,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
     phase = of_failure(failure, marks, failure.event, _echoes(failure, failures), running, _grouped(digests, failures))
     penalties = list(choice.penalties)
-    if rank is None and not ranks and cast.ranks:
+    if rank is None and not ranks and cast.ranks and (process is None or process.kind not in ("api", "engine", "launcher")):
         penalties.append("rank not known")
     if not failure.observed:
         penalties.append("not observed")
