@@ -175,7 +175,7 @@ def _node(fields: dict[str, str], cast: Cast, source: int) -> str | None:
     own = cast.source_node.get(source)
     for name in ("node", "host", "pod", "service"):
         if name in fields:
-            return own if own is not None and name == "pod" else fields[name]
+            return own if own is not None and name in ("pod", "service") else fields[name]
     return own
 
 
@@ -224,9 +224,10 @@ def _ranks_of_files(cast: Cast, digests: Sequence[Digest]) -> None:
         here = {p.id: p for (s, _), p in cast.of_header.items() if s == number and p.kind != "launcher"}
         ranks = {p.rank for p in here.values() if p.rank is not None}
         nameless = [p for p in here.values() if p.rank is None and p.pid is not None]
-        if len(ranks) == 1 and len(nameless) == 1:
+        ranked = [p for p in here.values() if p.rank is not None]
+        if len(ranks) == 1 and len(nameless) == 1 and len(ranked) == 1 and ranked[0].pid is None:
             # one process that prints with its rank here, with its pid there
-            _merge(cast, next(p for p in here.values() if p.rank is not None), nameless[0])
+            _merge(cast, ranked[0], nameless[0])
             continue
         inside = {p.id: p for (s, _), p in cast.of_header.items() if s == number and p.kind != "launcher"}
         if hint is None or len(inside) != 1:

@@ -98,7 +98,7 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
     * a death whose process told its own failure before is its consequence.
     """
     only = {p: [f for f in failures if f.process is not None and f.process.id == p and f.event.chain] for p in ended}
-    stopped = {(stop.source, attempts.of(stop.source, stop.line)): stop.line for stop in stops}
+    stopped = {(stop.source, attempts.of(stop.source, stop.line)): stop.line for stop in stops if not _after_trouble(stop, failures, attempts)}
     for failure in failures:
         process = failure.process
         if failure.role in CANDIDATE | {"symptom", "cascade"} and failure.line > stopped.get((failure.event.source, failure.attempt), float("inf")):
@@ -124,6 +124,13 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
                 failure.reasons.append(f"{before.text.splitlines()[0][:80]!r} stands before it in the same process")
         if failure.role in ("initiating", "symptom", "cascade") and failure.process is not None:
             seen.setdefault(failure.process.id, failure)
+
+
+def _after_trouble(stop: Stop, failures: Sequence[Failure], attempts: Attempts) -> bool:
+    """Whether a stop follows a failure of the engine or of a worker: then nobody asked for it."""
+    attempt = attempts.of(stop.source, stop.line)
+    return any(f.event.source == stop.source and f.attempt == attempt and f.line < stop.line and (f.role == "cascade" or f.event.text.startswith(_TERMINAL))
+               for f in failures)
 
 
 def _handled(failure: Failure, process: Process, progress: dict[int, Progress], attempts: Attempts) -> bool:
