@@ -20,7 +20,7 @@ from k3logs.events.gates import Gates
 from k3logs.grammar import bundle
 from k3logs.identity import cast as identity
 from k3logs.identity import facts
-from k3logs.incidents import phase, roles, runs, survey, tellings
+from k3logs.incidents import alive, kernel, phase, roles, runs, survey, tellings
 from k3logs.incidents.blame import name_workers
 from k3logs.incidents.collectives import collectives
 from k3logs.incidents.decide import Scene, decide
@@ -101,6 +101,9 @@ def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     ends = exits(read, events, cast)
     ended = frozenset(e.process.id for e in ends if e.code > 0)
     roles.assign(merged, cast, survey.progress(digests, cast, catalog, times), stops, attempts, ended)
+    signs = alive.signs(digests, events, cast, times)
+    alive.calm(merged, signs, digests, attempts, times)
+    kernel.set_aside(merged, signs)
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,

@@ -33,6 +33,7 @@ class SourceClock:
     Attributes:
         zone: seconds that emitters' zone-less stamps are ahead of UTC; ``zone_known`` where the log proves it.
         lines, lows, highs: kept lines with a time of their own, for lines without one.
+        usual_lag: seconds by which wrappers' stamps are later than emitters', as a rule.
         year: the year that year-less stamps were moved to, from ``basis``.
     """
 
@@ -43,6 +44,7 @@ class SourceClock:
     lows: list[float] = field(default_factory=list)
     highs: list[float] = field(default_factory=list)
     reference: int | None = None
+    usual_lag: float = 0.0
 
 
 class Times:
@@ -73,7 +75,9 @@ class Times:
                 differences.append((self._year(known[h].stamp, t, clock.reference) - e) * _NANO)
         if differences:
             # read times are late: the zone is the smallest lag that fits, to the quarter hour
-            clock.zone, clock.zone_known = round(max(sorted(differences)[len(differences) // 2 :][:1]) / QUARTER) * QUARTER, True
+            middle = sorted(differences)[len(differences) // 2]
+            clock.zone, clock.zone_known = round(middle / QUARTER) * QUARTER, True
+            clock.usual_lag = clock.zone - middle
         for line, h, t, e, grain in stamps:
             low, high = self._interval(clock, known[h].dialect, known[h].stamp, t, e, grain)
             if high != float("inf"):
@@ -126,6 +130,15 @@ class Times:
         header = self._digests[source].headers.known[line.header]
         low, high = self._interval(clock, header.dialect, header.stamp, line.time, line.envelope_time, line.grain)
         return (float("-inf") if line.time == NO_TIME else low), high
+
+    def lag(self, source: int, line: Line) -> float | None:
+        """Seconds by which a line's own stamp is older than its wrapper's, beyond what is usual in its source; None without both."""
+        clock = self.clocks[source]
+        kind = self._digests[source].headers.known[line.header].stamp
+        if line.time == NO_TIME or line.envelope_time == NO_TIME or not clock.zone_known:
+            return None
+        own = self._year(kind, line.time, clock.reference or line.time) * _NANO - (0.0 if has_zone(kind) else clock.zone)
+        return line.envelope_time * _NANO - own - clock.usual_lag
 
     def offset(self, node: str | None) -> tuple[float, float, float]:
         """``(offset, low, high)`` of a node; unknown nodes may be anywhere."""

@@ -106,6 +106,7 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     cast = Cast()
     registry = Registry()
     several = len(digests) > 1
+    hosts_of = _hosts_of_units(digests)
     hosts = frozenset(name for d in digests for h in d.uses if (name := d.headers.known[h].fields.get("host")))
     names: dict[Key, Counter[str]] = {}
     keys_of: dict[tuple[int, int], list[Key]] = {}
@@ -122,7 +123,7 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     for number, digest in enumerate(digests):
         for header in digest.uses:
             fields = digest.headers.known[header].fields
-            node = _node(fields, cast, number)
+            node = _node(fields, cast, number, hosts_of)
             cast.header_node[number, header] = node
             keys = _keys(fields, digest, number, node, sizes, labels)
             if keys:
@@ -169,13 +170,26 @@ def _labels_are_ranks(digests: Sequence[Digest]) -> bool:
     return bool(pairs) and all(rank is None or rank == label for label, rank in pairs) and len({label for label, _ in pairs}) > 1
 
 
-def _node(fields: dict[str, str], cast: Cast, source: int) -> str | None:
+def _hosts_of_units(digests: Sequence[Digest]) -> dict[str, str]:
+    """The host of each pod or service, where its lines name one host."""
+    seen: dict[str, set[str]] = {}
+    for digest in digests:
+        for header in digest.uses:
+            fields = digest.headers.known[header].fields
+            unit = fields.get("pod") or fields.get("service")
+            if unit and "host" in fields:
+                seen.setdefault(unit, set()).add(fields["host"])
+    return {unit: next(iter(hosts)) for unit, hosts in seen.items() if len(hosts) == 1}
+
+
+def _node(fields: dict[str, str], cast: Cast, source: int, hosts_of: dict[str, str]) -> str | None:
     if ip := fields.get("ip"):
         return cast.node_of_address.get(ip, ip)
     own = cast.source_node.get(source)
     for name in ("node", "host", "pod", "service"):
         if name in fields:
-            return own if own is not None and name in ("pod", "service") else fields[name]
+            unit = name in ("pod", "service")
+            return own if own is not None and unit else hosts_of.get(fields[name], fields[name]) if unit else fields[name]
     return own
 
 
@@ -203,9 +217,19 @@ def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None,
         keys.append(("local", scope, local))
     if not keys and name:
         keys.append(("name", scope, name))
-    if not keys and "rank" in digest.source.hints:
+    if not keys and _is_one_ranks_file(digest):
         keys.append(("rank", int(digest.source.hints["rank"])))
     return keys
+
+
+def _is_one_ranks_file(digest: Digest) -> bool:
+    """Whether a source is named after a rank and holds lines of no other: ``tp8_rank3_dies.log`` is named so, too."""
+    hint = digest.source.hints.get("rank")
+    if hint is None:
+        return False
+    fields = [digest.headers.known[h].fields for h in digest.uses]
+    names = {f["process"] for f in fields if "process" in f}
+    return {f["rank"] for f in fields if "rank" in f} <= {hint} and len(names) <= 1 and not any(kind_of(n) in ("api", "engine") for n in names)
 
 
 def _only_one_left(cast: Cast) -> None:
@@ -233,7 +257,7 @@ def _ranks_of_files(cast: Cast, digests: Sequence[Digest]) -> None:
         if hint is None or len(inside) != 1:
             continue
         process, rank = next(iter(inside.values())), int(hint)
-        if process.rank is None and rank not in cast.by_rank:
+        if process.rank is None and rank not in cast.by_rank and process.kind in ("worker", "other"):
             process.rank = rank
             process.kind = "worker" if process.kind == "other" else process.kind
             cast.by_rank[rank] = process
@@ -299,7 +323,7 @@ def _processes(cast: Cast, registry: Registry, keys_of: dict[tuple[int, int], li
         own = sum(digest.uses[h].count for (s, h), p in cast.of_header.items() if s == number)
         if len(inside) == 1 and 2 * own >= digest.lines:  # a launcher's few lines do not make the file its own
             cast.alone[number] = next(iter(inside.values()))
-        elif not inside and "rank" in digest.source.hints:
+        elif not inside and _is_one_ranks_file(digest):
             process = cast.add_rank(int(digest.source.hints["rank"]), cast.source_node.get(number))
             process.sources.add(number)
             cast.alone[number] = process

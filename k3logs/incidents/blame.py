@@ -28,8 +28,8 @@ def name_workers(failures: Sequence[Failure], facts: Sequence[Fact], cast: Cast,
 
 def rank_in_text(failure: Failure) -> int | None:
     """A rank that the failure's own words give (``shape mismatch on rank 2``), the least trusted evidence."""
-    for link in failure.event.chain or []:
-        words = link.text.replace(":", " ").replace(",", " ").replace("=", " ").lower().split()
+    for text in [link.text for link in failure.event.chain] or [failure.event.text]:
+        words = text.replace(":", " ").replace(",", " ").replace("=", " ").lower().split()
         for word, number in zip(words, words[1:], strict=False):
             if word == "rank" and number.isdigit():
                 return int(number)
@@ -79,26 +79,3 @@ def only_silent(failures: Sequence[Failure], cast: Cast) -> tuple[int, str] | No
     if len(silent) == 1 and len(told) >= 2:
         return silent[0], f"all other ranks report a lost peer; rank {silent[0]} reports nothing"
     return None
-
-
-HARDWARE_ECHO = 120.0
-"""Seconds within which a process's error follows the kernel's report of its GPU, its memory or its kill."""
-
-
-def name_hardware(candidates: Sequence[Failure], is_kernel: Sequence[bool]) -> None:
-    """A kernel's report that gives no rank is about the one rank of its node that failed right after; that error follows from it."""
-    for k, kernel in zip(candidates, is_kernel, strict=True):
-        if not kernel or (k.process is not None and k.process.rank is not None):
-            continue
-        echoes = [c for c in candidates if c is not k and c.node == k.node and _rank(c) is not None and -5.0 <= c.low - k.low <= HARDWARE_ECHO]
-        ranks = {_rank(c) for c in echoes}
-        if len(ranks) == 1:
-            k.victim_rank = ranks.pop()
-            k.reasons.append(f"rank {k.victim_rank} is the only one of {k.node} that failed right after it")
-            for c in echoes:
-                c.role = "cascade"
-                c.reasons.append("the kernel reported the cause before it")
-
-
-def _rank(failure: Failure) -> int | None:
-    return failure.victim_rank if failure.victim_rank is not None else failure.process.rank if failure.process else None

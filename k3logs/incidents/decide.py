@@ -10,8 +10,8 @@ from k3logs.clocks.when import Times
 from k3logs.identity.cast import Cast
 from k3logs.identity.facts import Fact
 from k3logs.identity.process import Process
-from k3logs.incidents import crash, hang
-from k3logs.incidents.blame import name_hardware, odd_communicator, only_silent, rank_in_text, silent_at_address
+from k3logs.incidents import crash, hang, kernel
+from k3logs.incidents.blame import odd_communicator, only_silent, rank_in_text, silent_at_address
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.exits import KILL, TERM, Exit
 from k3logs.incidents.failure import Failure
@@ -79,7 +79,7 @@ def decide(scene: Scene) -> Decision:
     if candidates and symptoms and all(crash.rank_of(c) is None for c in candidates):
         _name(candidates, hang.choose(symptoms, [], scene.collectives, scene.cast, scene.last_seen), scene.cast)
     candidates = _without_echoes(candidates, by_role.get("cascade", []))
-    name_hardware(candidates, [c.id is not None and c.id.startswith(_KERNEL) for c in candidates])
+    kernel.name_hardware(candidates, scene.facts, scene.cast)
     candidates = [c for c in candidates if c.role in ("initiating", "symptom")]
     if candidates:
         for c in candidates:
@@ -147,9 +147,6 @@ def _deaths(by_role: dict[str, list[Failure]], scene: Scene) -> None:
     if left:
         by_role["symptom"] = left
 
-
-_KERNEL = ("XID", "SXID", "KERN")
-"""Families of signatures that the kernel prints."""
 
 _CONFIGURED = frozenset({"configuration", "communication", "network"})
 

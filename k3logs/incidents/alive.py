@@ -1,0 +1,95 @@
+"""Did the deployment go on serving? Then an error before that ended nothing, however loud it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from k3logs.clocks.when import Times
+from k3logs.events.digest import Digest
+from k3logs.events.record import Event
+from k3logs.identity.cast import Cast
+from k3logs.incidents.failure import Failure
+from k3logs.incidents.phase import mark_of
+from k3logs.incidents.runs import Attempts
+
+NOTICED = 30.0
+"""Seconds after which what a server prints shows that its engine lives: statistics are of the last 10 s, an end is noticed late."""
+
+QUOTE = 45.0
+"""Seconds by which a line's own stamp is older than its wrapper's, where others' are not, that make it a quoted line."""
+
+_BEGAN = ("Application startup complete", "OpenAI server is ready to accept requests")
+_WORKS = re.compile(r"Avg generation throughput: (?!0\.0 )[0-9.]+|\"POST /v1/\S+ HTTP/[0-9.]+\" 200")
+"""vllm/v1/metrics/loggers.py and uvicorn's access log: tokens came out or a request was answered. An engine that hangs may well have "Running: 0 reqs"."""
+
+_MAY_BE = frozenset({"initiating", "first", "loud", "symptom", "cascade"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One line that shows a deployment at work: place, latest aligned time (seconds or None), and whether it had just begun to serve."""
+
+    source: int
+    unit: str
+    line: int
+    when: float | None
+    began: bool
+
+
+def unit_of(fields: dict[str, str]) -> str:
+    """What tells deployments in one stream apart: pod and container, or compose service."""
+    return "/".join(fields[name] for name in ("pod", "container", "service") if name in fields)
+
+
+def signs(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times: Times) -> list[Sign]:
+    """All signs of a deployment at work: each start of serving, and the last work of each server."""
+    found = []
+    for event in events:
+        if not event.chain and mark_of(event.text) == "serving" and any(text in event.text for text in _BEGAN):
+            header = digests[event.source].headers.known[event.first.header]
+            when = times.aligned(event.source, event.first, cast.node_of_event(event))[1]
+            found.append(Sign(event.source, unit_of(header.fields), event.first.number, when, True))
+    for number, digest in enumerate(digests):
+        for header, use in digest.uses.items():
+            if _WORKS.search(use.last_text):
+                when = times.moment(number, header, use.last_time, use.last_envelope, cast.header_node.get((number, header)))
+                found.append(Sign(number, unit_of(digest.headers.known[header].fields), use.last_line, when, False))
+    return found
+
+
+def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[Digest], attempts: Attempts, times: Times) -> None:
+    """Failures before a sign of work of the same deployment and attempt ended nothing; quoted lines and sidecars' neither."""
+    speaking = _speaking(digests)
+    for f in failures:
+        if f.role not in _MAY_BE:
+            continue
+        fields = digests[f.event.source].headers.known[f.event.first.header].fields
+        unit = unit_of(fields)
+        if unit and "host" not in fields and f.process is None and f.event.source in speaking and unit not in speaking[f.event.source]:
+            f.role = "handled"
+            f.reasons.append(f"it was printed by {unit}, where no process of the deployment runs")
+            continue
+        if (age := times.lag(f.event.source, f.event.first)) is not None and age > QUOTE:
+            f.role = "handled"
+            f.reasons.append(f"its own stamp is {age:.0f} s older than its wrapper's: a line that was quoted")
+            continue
+        for sign in found:
+            if sign.source != f.event.source or sign.unit != unit or sign.line <= f.event.last or attempts.of(sign.source, sign.line) != f.attempt:
+                continue
+            if sign.began or (sign.when is not None and f.high != float("inf") and sign.when > f.high + NOTICED):
+                f.role = "handled"
+                f.reasons.append("the deployment began to serve after it" if sign.began else "the deployment still served after it")
+                break
+
+
+def _speaking(digests: Sequence[Digest]) -> dict[int, set[str]]:
+    """Per source the units in which vLLM, torch or NCCL print."""
+    units: dict[int, set[str]] = {}
+    for number, digest in enumerate(digests):
+        for header in digest.uses:
+            known = digest.headers.known[header]
+            if known.dialect and (unit := unit_of(known.fields)):
+                units.setdefault(number, set()).add(unit)
+    return units

@@ -1,0 +1,113 @@
+"""What the kernel reports: which of it has to do with this deployment, and which rank it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from k3logs.identity.cast import Cast
+from k3logs.identity.facts import Fact
+from k3logs.incidents.alive import NOTICED, Sign
+from k3logs.incidents.crash import rank_of
+from k3logs.incidents.failure import Failure
+
+FAMILIES = ("XID", "SXID", "KERN")
+"""Families of signatures that the kernel prints."""
+
+ECHO = 120.0
+"""Seconds within which a process's error follows the kernel's report of its GPU, its memory or its kill."""
+
+FAR = 600.0
+"""Seconds before the first trouble of the deployment beyond which a kernel's report is another story."""
+
+_NO_ROLE = frozenset({"teardown", "benign", "handled", "request"})
+_OURS = ("vllm", "python", "ray", "pt_", "torchrun", "sglang")
+"""How processes of a deployment are called in the kernel's words, cut to 15 characters."""
+
+
+def is_kernel(failure: Failure) -> bool:
+    """Whether the kernel printed it."""
+    return failure.id is not None and failure.id.startswith(FAMILIES)
+
+
+def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
+    """Reports that have nothing to do with the incident: long before it, of other processes, or while the deployment went on."""
+    reports = [f for f in failures if is_kernel(f) and f.role not in _NO_ROLE]
+    own = [f for f in failures if not is_kernel(f) and f.role not in _NO_ROLE]
+    began = min((f.low for f in own if f.low != float("-inf")), default=None)
+    works = max((s.when for s in signs if s.when is not None and s.when != float("inf")), default=None)
+    for k in reports:
+        told = rank_of(k) is not None
+        if k.low == float("-inf") and k.high == float("inf"):
+            if any(f.role in ("initiating", "first") for f in own) and not told:
+                _aside(k, "it has no time, and another failure has")
+        elif began is not None and began - k.high > FAR:
+            _aside(k, f"it is {(began - k.high) / 60:.0f} minutes older than the first trouble of the deployment")
+        elif works is not None and works > k.high + NOTICED:
+            _aside(k, "the deployment still served after it")
+        elif not told and _of_another_process(k) and (own or works is not None):
+            _aside(k, "it is about a process of another program")
+
+
+def _aside(failure: Failure, why: str) -> None:
+    failure.role = "handled"
+    failure.reasons.append(why)
+
+
+def _of_another_process(k: Failure) -> bool:
+    """Whether a report of a killed process names one that no deployment has."""
+    _, _, rest = k.text.partition("Killed process ")
+    name = rest.partition("(")[2].partition(")")[0].lower()
+    return bool(name) and not name.startswith(_OURS)
+
+
+def name_hardware(candidates: Sequence[Failure], facts: Sequence[Fact], cast: Cast) -> None:
+    """Find the rank that a kernel's report without one is about; the errors of that rank right after it follow from it.
+
+    Args:
+        witnesses: consequences, which say which ranks of the node are in trouble, too.
+
+    The GPU's bus address leads to the rank that opened it; else the only rank of the node that failed right after is meant.
+    """
+    buses = _buses(facts, cast)
+    for k in candidates:
+        if not is_kernel(k):
+            continue
+        rank = rank_of(k)
+        if rank is None and (bus := _bus(k.fields.get("bdf", ""))) and (k.node, bus) in buses:
+            rank = k.victim_rank = buses[k.node, bus]
+            k.reasons.append(f"rank {rank} opened the GPU at this bus address")
+        echoes = [c for c in candidates if c is not k and not is_kernel(c) and rank_of(c) is not None and _node_of(c, cast) == k.node and -5.0 <= c.low - k.low <= ECHO]
+        ranks = {rank_of(c) for c in echoes}
+        if rank is None and len(ranks) == 1:
+            rank = k.victim_rank = ranks.pop()
+            k.reasons.append(f"rank {rank} is the only one of {k.node} that failed right after it")
+        for c in echoes:
+            if rank_of(c) == rank:
+                c.role = "cascade"
+                c.reasons.append("the kernel reported the cause before it")
+
+
+def _node_of(c: Failure, cast: Cast) -> str | None:
+    """The node of the rank that a failure blames: not of the one that tells of it."""
+    if c.victim_rank is not None and (victim := cast.by_rank.get(c.victim_rank)) is not None and victim.node is not None:
+        return victim.node
+    return c.victim_node or c.node
+
+
+def _buses(facts: Sequence[Fact], cast: Cast) -> dict[tuple[str | None, str], int]:
+    """``(node, NCCL's busId)`` -> rank, from NCCL's init lines (src/init.cc)."""
+    found = {}
+    for fact in facts:
+        process = cast.of_header.get((fact.source, fact.header))
+        if fact.kind == "nccl_init" and (bus := str(fact.values.get("bus_id") or "")) and process is not None and process.rank is not None:
+            found[cast.header_node.get((fact.source, fact.header)) or process.node, bus] = process.rank
+    return found
+
+
+def _bus(bdf: str) -> str | None:
+    """NCCL's busId of a PCI address: ``0000:9b:00`` is ``9b000`` (src/misc/utils.cc, busIdToInt64)."""
+    digits = bdf.partition(".")[0].replace(":", "") + "0"
+    try:
+        return f"{int(digits, 16):x}"
+    except ValueError:
+        return None
