@@ -45,6 +45,7 @@ class Event:
         first: the line it begins with; ``anchor`` is the one to show: the exception's own text, else ``first``.
         text: the record's message, further lines joined by newlines.
         chain: the exceptions printed in it, the earliest cause first.
+        open_frames: frames of a traceback that ends before its exception: the log is cut there.
         opening: what introduced the exception (``Process EngineCore:``), if a line did.
     """
 
@@ -56,6 +57,7 @@ class Event:
     last: int = 0
     thread: str = ""
     order: int = 0
+    open_frames: list[str] = field(default_factory=list)
 
     @property
     def anchor(self) -> Line:

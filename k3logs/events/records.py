@@ -89,5 +89,7 @@ def _below(record: Growing, line: Line, known: list[Header]) -> bool:
 
 def _finish(record: Growing) -> None:
     event = record.event
+    if not event.chain and record.state == "frames":
+        event.open_frames = record.frames
     for link in event.chain:
         link.message = link.message.rstrip()

@@ -22,7 +22,10 @@ QUOTE = 45.0
 
 _BEGAN = ("Application startup complete", "OpenAI server is ready to accept requests")
 _WORKS = re.compile(r"Avg generation throughput: (?!0\.0 )[0-9.]+|\"POST /v1/\S+ HTTP/[0-9.]+\" 200")
-"""vllm/v1/metrics/loggers.py and uvicorn's access log: tokens came out or a request was answered. An engine that hangs may well have "Running: 0 reqs"."""
+"""vllm/v1/metrics/loggers.py and uvicorn's access log: tokens came out or a request was answered.
+
+An engine that hangs may well have "Running: 0 reqs".
+"""
 
 _MAY_BE = frozenset({"initiating", "first", "loud", "symptom", "cascade"})
 

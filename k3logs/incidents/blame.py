@@ -36,6 +36,17 @@ def rank_in_text(failure: Failure) -> int | None:
     return None
 
 
+def name_reported(failure: Failure) -> None:
+    """A report of a launcher or of a batch system is about the task and the node that it names, not about who prints it."""
+    host, task = failure.fields.get("peer_host"), failure.fields.get("peer_rank", "")
+    if failure.signature is None or failure.signature.category not in ("host", "memory", "external") or not (host or task):
+        return
+    failure.victim_node = failure.victim_node or host
+    if task.isdigit() and failure.victim_rank is None:
+        failure.victim_rank = int(task)
+        failure.reasons.append(f"it names task {task}")
+
+
 def odd_communicator(facts: Sequence[Fact], cast: Cast) -> tuple[int | None, str | None, str] | None:
     """The process that opened a communicator with another size than all others of the same id: ``(rank, node, why)``."""
     sizes: dict[str, list[Fact]] = {}

@@ -13,6 +13,9 @@ from k3logs.incidents.fingerprint import fingerprint
 SAME_MOMENT = 30.0
 """Seconds within which one failure on many ranks is one failure of all."""
 
+MANY = 2
+"""Ranks with the same error beyond which it looks like a consequence next to one rank's own."""
+
 CLEARLY = 30
 """Difference in specificity that outweighs the order in one file."""
 
@@ -69,6 +72,8 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
             c.role = "cascade"
             c.reasons.append("its process had failed before")
     others = [c for c in ordered if c not in alike and c.role != "cascade"]
+    if not seen_first and (untied := _untied(first, minimal, alike, times)):
+        return _without_order(first, untied, alike, groups, others)
     if len(ranks) > 1 and max(c.low for c in alike) - min(c.low for c in alike) <= SAME_MOMENT and 2 * len(ranks) > (world or len(ranks)):
         return Choice(first, "crash.all_ranks", [f"the same failure on {len(ranks)} ranks within {SAME_MOMENT:.0f} s"], others, ranks, kind="spmd")
     why = []
@@ -87,14 +92,33 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
     return Choice(first, rule, why, others, ranks if len(ranks) > 1 else [])
 
 
+def _untied(first: Failure, minimal: Sequence[Failure], alike: Sequence[Failure], times: Times) -> list[Failure]:
+    """Candidates of other nodes as telling as ``first``, whose clocks nothing ties to its own."""
+    return [m for m in minimal if m not in alike and m.node != first.node and m.specificity // CLEARLY >= first.specificity // CLEARLY
+            and times.between(first.node, m.node) == float("inf")]
+
+
+def _without_order(first: Failure, untied: list[Failure], alike: list[Failure], groups: dict[str, list[Failure]], others: list[Failure]) -> Choice:
+    """Failures on nodes whose clocks nothing ties: one rank's own error against the same error on many may still be told apart."""
+    lonely = [c for c in [first, *untied] if len(groups[fingerprint(c)]) == 1]
+    crowd = max(len(groups[fingerprint(c)]) for c in [first, *untied])
+    if len(lonely) == 1 and crowd > MANY:
+        why = [f"it is one rank's own error; {crowd} ranks of another node all have the same other one", "nothing ties the clocks of these nodes"]
+        return Choice(lonely[0], "crash.own_error", why, [c for c in [first, *untied] if c is not lonely[0]][:1] + [o for o in others if o is not lonely[0]],
+                      penalties=["clocks not tied"])
+    why = [f"nothing ties the clocks of {first.node} and {untied[0].node}: which of {1 + len(untied)} failures was first cannot be said"]
+    return Choice(first, "crash.untied", why, others, penalties=["clocks not tied"], blames=False)
+
+
 def rank_of(c: Failure) -> int | None:
     """The rank that a candidate blames."""
     return c.victim_rank if c.victim_rank is not None else c.process.rank if c.process else None
 
 
-def _preference(c: Failure) -> tuple[int, int, float, int, int]:
+def _preference(c: Failure) -> tuple[int, int, bool, float, int, int]:
     tier = _TIER[c.process.kind] if c.process else 1
-    return (-(c.specificity // CLEARLY), tier, c.low, c.event.source, c.line)
+    nameless = rank_of(c) is None and c.victim_node is None
+    return (-(c.specificity // CLEARLY), tier, nameless, c.low, c.event.source, c.line)
 
 
 def before(a: Failure, b: Failure, times: Times) -> bool:

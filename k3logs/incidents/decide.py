@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from k3logs.clocks.when import Times
 from k3logs.identity.cast import Cast
 from k3logs.identity.facts import Fact
-from k3logs.identity.process import Process
-from k3logs.incidents import crash, hang, kernel
-from k3logs.incidents.blame import odd_communicator, only_silent, rank_in_text, silent_at_address
+from k3logs.incidents import consequences, crash, deaths, hang, kernel
+from k3logs.incidents.blame import name_reported, odd_communicator, rank_in_text, silent_at_address
 from k3logs.incidents.crash import Choice
-from k3logs.incidents.exits import KILL, TERM, Exit
+from k3logs.incidents.exits import Exit
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.roles import Stop
 from k3logs.incidents.runs import Attempts, leading
 
 _STARTING = frozenset({"device_init", "distributed_init", "weight_load", "memory_profile", "compile", "kv_cache", "graph_capture"})
 """Phases in which a vLLM log that just ends has stalled, or is cut."""
+
+
+SIGN = 20
+"""Specificity up to which a symptom only says that something failed, as a health check does."""
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ def decide(scene: Scene) -> Decision:
     by_role: dict[str, list[Failure]] = {}
     for f in lead(scene):
         by_role.setdefault(f.role, []).append(f)
-    _deaths(by_role, scene)
+    deaths.settle(by_role, scene.failures, scene.exits, scene.cast)
     candidates = by_role.get("initiating", [])
     if any(waits(s) for s in by_role.get("symptom", [])):
         # a stop from outside that follows time-outs ends a hang; it did not cause it
@@ -72,7 +74,8 @@ def decide(scene: Scene) -> Decision:
     symptoms = [s for s in by_role.get("symptom", []) if waits(s)]
     if not candidates:
         # a time-out that names no wait is an error of its own where nothing else failed
-        candidates = [s for s in by_role.get("symptom", []) if not waits(s)]
+        own = [s for s in by_role.get("symptom", []) if not waits(s)]
+        candidates = [s for s in own if s.specificity > SIGN] or ([] if symptoms or by_role.get("cascade") else own)
     findings = [("request_errors", "requests failed while the server lived", by_role["request"])] if "request" in by_role else []
     if "handled" in by_role:
         findings.append(("handled_errors", "errors after which their process went on", by_role["handled"]))
@@ -80,9 +83,12 @@ def decide(scene: Scene) -> Decision:
         _name(candidates, hang.choose(symptoms, [], scene.collectives, scene.cast, scene.last_seen), scene.cast)
     candidates = _without_echoes(candidates, by_role.get("cascade", []))
     kernel.name_hardware(candidates, scene.facts, scene.cast)
+    kernel.name_killed(candidates, scene.failures, scene.cast)
+    deaths.name_crashes(candidates)
     candidates = [c for c in candidates if c.role in ("initiating", "symptom")]
     if candidates:
         for c in candidates:
+            name_reported(c)
             if crash.rank_of(c) is None and (said := rank_in_text(c)) is not None:
                 c.victim_rank = said
                 c.reasons.append(f"its own words name rank {said}")
@@ -101,7 +107,7 @@ def decide(scene: Scene) -> Decision:
         outcome = "inconclusive" if choice.rule == "hang.unknown" else "failure"
         return Decision(outcome, choice, ["logs of all ranks, of all nodes", "stack dumps of all ranks while it hangs (py-spy dump --pid PID)"], findings)
     if cascades:
-        return _consequences(cascades, loud, scene, findings)
+        return Decision("failure", consequences.choose(cascades, loud, scene.failures, scene.times, scene.cast), consequences.MISSING, findings)
     if scene.stops and scene.reached is not None and scene.reached not in ("serving", "shutdown"):
         return Decision("failure", Choice(None, "stop.start", ["it was told to stop before it served"], kind="stop"), findings=findings)
     if loud and not scene.known:
@@ -117,35 +123,6 @@ def decide(scene: Scene) -> Decision:
                         ["the rest of the log, if there is one", "stack dumps of all ranks (py-spy dump --pid PID)"], findings)
     return Decision("no_failure", Choice(None, "nothing", []), findings=findings)
 
-
-def _deaths(by_role: dict[str, list[Failure]], scene: Scene) -> None:
-    """Deaths that others report: a candidate where the dead told nothing itself, else a consequence."""
-    told = {f.process.id for f in scene.failures if f.process is not None and f.role not in ("teardown", "benign", "handled", "request")}
-    ends = {e.process.id: e for e in scene.exits}
-    left: list[Failure] = []
-    for f in by_role.pop("symptom", []):
-        if not _is_death(f):
-            left.append(f)
-            continue
-        dead = _dead(f, scene.cast)
-        end = ends.get(dead.id) if dead is not None else None
-        code = _code(f)
-        if dead is not None and dead.id in told:
-            f.role = "cascade"
-            f.reasons.append(f"{dead.label} told its own failure before")
-        elif end is not None and end.ended_by_launcher and code in (TERM, KILL):
-            f.role = "cascade"
-            f.reasons.append("its launcher ended it")
-        elif code is not None and code > 0 and dead is None and by_role.get("initiating"):
-            f.role = "cascade"
-        else:
-            f.role, f.observed = "initiating", False
-            f.victim_rank = dead.rank if dead is not None else _number(f, "worker", "peer_rank")
-            if f.victim_rank is None and len(scene.cast.source_node) == 1 and f.fields.get("local_rank", "").isdigit():
-                f.victim_rank = int(f.fields["local_rank"])  # one node: local and global ranks are the same
-        by_role.setdefault(f.role, []).append(f)
-    if left:
-        by_role["symptom"] = left
 
 
 _CONFIGURED = frozenset({"configuration", "communication", "network"})
@@ -184,13 +161,6 @@ def _name(candidates: list[Failure], hung: Choice, cast: Cast) -> None:
     first.reasons.append(f"it names no rank; {hung.why[0]}")
 
 
-def _code(f: Failure) -> int | None:
-    """The exit code that a line reports; a signal counts as its negative."""
-    if (text := f.fields.get("exit_code", "")).lstrip("-").isdigit():
-        return int(text)
-    name = f.fields.get("signal", "")
-    return -int(signal.Signals[name]) if name in signal.Signals.__members__ else -int(name) if name.isdigit() else None
-
 
 def category(f: Failure) -> str:
     """The category that the signature gives, empty where there is none."""
@@ -204,42 +174,4 @@ def waits(f: Failure) -> bool:
     return bool({"missing_rank", "joined", "seq", "peer_rank"} & set(f.fields)) or f.signature.category == "communication" and f.signature.specificity <= 50
 
 
-def _is_death(f: Failure) -> bool:
-    return bool({"exit_code", "worker", "signal"} & set(f.fields)) or (f.signature is not None and f.signature.category in ("host", "external"))
 
-
-def _number(f: Failure, *names: str) -> int | None:
-    """The first of the named fields that is a whole number."""
-    return next((int(f.fields[n]) for n in names if f.fields.get(n, "").isdigit()), None)
-
-
-def _dead(f: Failure, cast: Cast) -> Process | None:
-    """The process whose death a line reports."""
-    if (worker := _number(f, "worker")) is not None:
-        return cast.by_rank.get(worker)
-    if (pid := f.fields.get("peer_pid", "")).isdigit() and (found := cast.of_pid(int(pid), f.node)) is not None:
-        return found
-    if (rank := f.fields.get("peer_rank", "")).isdigit():
-        return cast.by_rank.get(int(rank))
-    if (local := f.fields.get("local_rank", "")).isdigit():
-        hits = [p for p in cast.processes if p.parallel.get("local_rank", p.rank) == int(local) and (p.node == f.node or f.node is None)]
-        if len(hits) == 1:
-            return hits[0]
-        return None if f.process is not None and f.process.kind == "launcher" else f.process
-    return f.process if f.process is not None and f.process.rank is not None else None
-
-
-def _consequences(cascades: list[Failure], loud: list[Failure], scene: Scene, findings: list[tuple[str, str, list[Failure]]]) -> Decision:
-    """Only consequences are in the logs: the first of them is the best witness; whom it names may be the culprit."""
-    pool = [f for f in loud if f.low <= min(c.low for c in cascades)] or cascades
-    choice = crash.choose(pool, scene.times, scene.cast.world)
-    choice.rule = "cascade.only"
-    choice.penalties.append("only consequences are in the logs given")
-    choice.why = ["the first failure left no line in these logs; this is the first consequence"]
-    if choice.root is not None:
-        choice.root.observed = False
-        if (silent := only_silent(scene.failures, scene.cast)) is not None:
-            choice.rule, choice.root.victim_rank = "cascade.odd_one_out", silent[0]
-            choice.why.append(silent[1])
-    return Decision("failure", choice, ["the logs of the process that failed first: all ranks, all nodes, and earlier containers (--previous)",
-                                        "dmesg -T of the nodes around that time (OOM killer, Xid)"], findings)

@@ -33,7 +33,7 @@ def choose(symptoms: Sequence[Failure], handled: Sequence[Failure], collectives:
         last_seen: rank -> aligned time of its last ordinary line, seconds.
     """
     witness = min(symptoms, key=lambda s: (-s.specificity, s.low, s.event.source, s.line))
-    for rule, ranks, why in (_named(symptoms), _behind(collectives), _odd_one_out(symptoms, cast), _absent(symptoms, cast), _silent(symptoms, cast, last_seen)):
+    for rule, ranks, why in (_named(symptoms), _behind(collectives), _mismatch(collectives), _odd_one_out(symptoms, cast), _absent(symptoms, cast), _silent(symptoms, cast, last_seen)):
         if len(ranks) == 1:
             return _culprit(ranks[0], rule, why, witness, symptoms, handled, cast)
         if len(ranks) > 1 and rule == "hang.named":
@@ -101,6 +101,21 @@ def _behind(collectives: Sequence[Collective]) -> tuple[str, list[int], str]:
     return "hang.behind", [], ""
 
 
+def _mismatch(collectives: Sequence[Collective]) -> tuple[str, list[int], str]:
+    """The only rank whose operation at the same sequence number is another one, or of another size."""
+    works: dict[tuple[str, int], dict[int, tuple[str, int | None]]] = {}
+    for c in collectives:
+        if c.seq is not None and c.op:
+            works.setdefault((c.group, c.seq), {})[c.rank] = (c.op, c.size)
+    for (group, seq), ranks in works.items():
+        counted = Counter(ranks.values()).most_common()
+        if len(ranks) > 2 and len(counted) == 2 and counted[-1][1] == 1:
+            odd = next(r for r, work in ranks.items() if work == counted[-1][0])
+            (op, size), (most, other) = counted[-1][0], counted[0][0]
+            return "hang.mismatch", [odd], f"as operation {seq} of process group {group} rank {odd} ran {op} of {size} elements, the others {most} of {other}"
+    return "hang.mismatch", [], ""
+
+
 def _odd_one_out(symptoms: Sequence[Failure], cast: Cast) -> tuple[str, list[int], str]:
     """The only known rank that reported nothing."""
     told = {s.process.rank for s in symptoms if s.process and s.process.rank is not None}
@@ -118,9 +133,11 @@ def _absent(symptoms: Sequence[Failure], cast: Cast) -> tuple[str, list[int], st
 
 def _silent(symptoms: Sequence[Failure], cast: Cast, last_seen: dict[int, float]) -> tuple[str, list[int], str]:
     """The rank that fell silent clearly before the others."""
-    if len(last_seen) < 2 or len(last_seen) < len(cast.by_rank):
+    if len(last_seen) < 2 or len(last_seen) < max(len(cast.by_rank), cast.world or 0):
         return "hang.silent", [], ""
     order = sorted(last_seen, key=lambda r: last_seen[r])
     if last_seen[order[1]] - last_seen[order[0]] < 2.0:
         return "hang.silent", [], ""
+    if any(s.process is not None and s.process.rank == order[0] for s in symptoms):
+        return "hang.silent", [], ""  # it reports that it waits, too
     return "hang.silent", order[:1], f"rank {order[0]} fell silent {last_seen[order[1]] - last_seen[order[0]]:.0f} s before the next"

@@ -16,8 +16,8 @@ FAMILIES = ("XID", "SXID", "KERN")
 ECHO = 120.0
 """Seconds within which a process's error follows the kernel's report of its GPU, its memory or its kill."""
 
-FAR = 600.0
-"""Seconds before the first trouble of the deployment beyond which a kernel's report is another story."""
+FAR, FAR_OF_TIMEOUT = 600.0, 7200.0
+"""Seconds before the first trouble of the deployment beyond which a kernel's report is another story; time-outs come late."""
 
 _NO_ROLE = frozenset({"teardown", "benign", "handled", "request"})
 _OURS = ("vllm", "python", "ray", "pt_", "torchrun", "sglang")
@@ -35,12 +35,13 @@ def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
     own = [f for f in failures if not is_kernel(f) and f.role not in _NO_ROLE]
     began = min((f.low for f in own if f.low != float("-inf")), default=None)
     works = max((s.when for s in signs if s.when is not None and s.when != float("inf")), default=None)
+    far = FAR_OF_TIMEOUT if any(f.role == "symptom" for f in own) else FAR
     for k in reports:
         told = rank_of(k) is not None
         if k.low == float("-inf") and k.high == float("inf"):
             if any(f.role in ("initiating", "first") for f in own) and not told:
                 _aside(k, "it has no time, and another failure has")
-        elif began is not None and began - k.high > FAR:
+        elif began is not None and began - k.high > far:
             _aside(k, f"it is {(began - k.high) / 60:.0f} minutes older than the first trouble of the deployment")
         elif works is not None and works > k.high + NOTICED:
             _aside(k, "the deployment still served after it")
@@ -85,6 +86,23 @@ def name_hardware(candidates: Sequence[Failure], facts: Sequence[Fact], cast: Ca
             if rank_of(c) == rank:
                 c.role = "cascade"
                 c.reasons.append("the kernel reported the cause before it")
+
+
+def name_killed(candidates: Sequence[Failure], failures: Sequence[Failure], cast: Cast) -> None:
+    """The rank of a process that the kernel killed: by its pid on that node, else the node's only rank that told nothing."""
+    told = {f.process.rank for f in failures if f.process is not None and f.role not in ("benign", "handled", "request")}
+    for k in candidates:
+        if not is_kernel(k) or rank_of(k) is not None or not k.fields.get("peer_pid", "").isdigit():
+            continue
+        process = cast.by_pid.get((k.node or "", int(k.fields["peer_pid"])))
+        here = [p for p in cast.processes if p.node == k.node and p.rank is not None]
+        silent = [p for p in here if p.rank not in told]
+        if process is not None and process.kind in ("worker", "engine"):
+            k.process = process
+            k.reasons.append(f"{process.label} has this pid on {k.node}")
+        elif len(silent) == 1 and len(here) > 2:
+            k.victim_rank = silent[0].rank
+            k.reasons.append(f"rank {k.victim_rank} is the only one of {k.node} that told nothing")
 
 
 def _node_of(c: Failure, cast: Cast) -> str | None:

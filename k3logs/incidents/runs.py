@@ -74,7 +74,7 @@ def leading(failing: Sequence[int], served: Sequence[int]) -> int | None:
         return None
     first = failing[-1]
     for attempt in reversed(failing):
-        if attempt < first and any(attempt <= s <= first for s in served):
+        if attempt < first and any(attempt < s <= first for s in served):
             break  # it served in between: an incident of its own
         first = attempt
     return first

@@ -77,6 +77,10 @@ def _failure(event: Event, found: list[tuple[int, str | None, dict[str, str]]], 
         return Failure(event, process, node, signature, fields, 0, _role(signature), signature.specificity)
     if event.first.form in _FATAL_FORMS:
         return Failure(event, process, node, None, {}, 0, "initiating", UNKNOWN_SPECIFICITY)
+    if event.open_frames and header.level in _LOUD:
+        cut = Failure(event, process, node, None, {}, 0, "initiating", LOUD_SPECIFICITY)
+        cut.reasons.append("its traceback is cut off before the exception")
+        return cut
     if header.level in _LOUD and not event.text.startswith(_WRAPPERS) and event.text.strip():
         return Failure(event, process, node, None, {}, 0, "loud", LOUD_SPECIFICITY)
     if header.dialect == "nccl" and header.level == "WARN" and event.text.strip():
