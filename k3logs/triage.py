@@ -107,5 +107,5 @@ def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
-                  any(m.kind in ("api", "engine") for m in marks), attempts, read)
+                  any(m.kind in ("api", "engine") for m in marks), attempts, read, signs)
     return assemble(decide(scene), scene, digests, events, catalog, marks, running, [*notices, *cast.conflicts])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from k3logs.clocks.when import Times
 from k3logs.events.digest import Digest
@@ -85,6 +88,23 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
                 f.role = "handled"
                 f.reasons.append("the deployment began to serve after it" if sign.began else "the deployment still served after it")
                 break
+
+
+@cache
+def _stalls() -> tuple[str, ...]:
+    data = tomllib.loads((Path(__file__).parent / "data" / "stops.toml").read_text())
+    return tuple(data["stalls"])
+
+
+def stalled(benign: Sequence[Failure], found: Sequence[Sign]) -> list[Failure]:
+    """Notices of an engine that waits, repeated with no work after them."""
+    hung = []
+    for f in benign:
+        last = max([f, *f.copies], key=lambda c: c.line)
+        if len(f.copies) >= 2 and f.process is not None and f.process.kind == "engine" and any(text in f.text for text in _stalls()) \
+                and not any(s.source == f.event.source and s.line > last.line for s in found):
+            hung.append(f)
+    return hung
 
 
 def _speaking(digests: Sequence[Digest]) -> dict[int, set[str]]:

@@ -14,6 +14,10 @@ from k3logs.incidents.failure import Failure
 SOON = 60.0
 """Seconds within which a death is reported."""
 
+_WORDS = {"Killed": "SIGKILL", "Terminated": "SIGTERM", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT", "Bus error": "SIGBUS", "Illegal instruction": "SIGILL",
+          "Floating point exception": "SIGFPE"}
+"""strsignal(3)'s words, as shells and Slurm print them."""
+
 _NATIVE = "native."
 
 
@@ -68,6 +72,7 @@ def _code(f: Failure) -> int | None:
     if (text := f.fields.get("exit_code", "")).lstrip("-").isdigit():
         return int(text)
     name = f.fields.get("signal", "")
+    name = _WORDS.get(name, name)
     return -int(signal.Signals[name]) if name in signal.Signals.__members__ else -int(name) if name.isdigit() else None
 
 

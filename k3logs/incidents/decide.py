@@ -9,6 +9,7 @@ from k3logs.clocks.when import Times
 from k3logs.identity.cast import Cast
 from k3logs.identity.facts import Fact
 from k3logs.incidents import consequences, crash, deaths, hang, kernel
+from k3logs.incidents.alive import Sign, stalled
 from k3logs.incidents.blame import name_reported, odd_communicator, rank_in_text, silent_at_address
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.exits import Exit
@@ -50,6 +51,7 @@ class Scene:
     vllm: bool
     attempts: Attempts
     facts: Sequence[Fact]
+    signs: Sequence[Sign] = ()
 
 
 def lead(scene: Scene) -> list[Failure]:
@@ -118,6 +120,9 @@ def decide(scene: Scene) -> Decision:
         findings.append(("error_records", "error records that ended nothing", loud))
     if not scene.known:
         return Decision("inconclusive", Choice(None, "nothing", []), ["the log of the failed container itself (docker logs --timestamps NAME 2>&1)"], findings)
+    if scene.reached == "serving" and not scene.stops and (hung := stalled(by_role.get("benign", []), scene.signs)):
+        choice = hang.choose(hung, [], scene.collectives, scene.cast, scene.last_seen)
+        return Decision("inconclusive", choice, ["stack dumps of all ranks while it hangs (py-spy dump --pid PID)", "the rest of the log, if there is one"], findings)
     if scene.reached in _STARTING and scene.vllm and not scene.stops:
         return Decision("inconclusive", Choice(None, "stalled", [f"the start-up came as far as {scene.reached} and the log ends there"], kind="hang"),
                         ["the rest of the log, if there is one", "stack dumps of all ranks (py-spy dump --pid PID)"], findings)

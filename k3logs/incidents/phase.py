@@ -119,7 +119,7 @@ def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Se
     """
     signature = failure.signature
     frames = [f for link in event.chain[: failure.link + 1] for f in link.frames] or event.frames
-    if signature and len(signature.phases) == 1 and not frames:
+    if signature and len(signature.phases) == 1 and (not frames or signature.category in ("host_driver", "container")):
         return signature.phases[0]
     found = of_frames(frames)
     if found in (None, "serving") and (told := next((p for e in echoes if (p := of_frames(e.frames)) is not None), None)) is not None:

@@ -10,7 +10,7 @@ from k3logs.events.record import Event
 from k3logs.grammar.message import parse_message
 from k3logs.identity.cast import Cast
 from k3logs.incidents.failure import LOUD_SPECIFICITY, UNKNOWN_SPECIFICITY, Failure
-from k3logs.signatures.match import match
+from k3logs.signatures.match import claim, match
 
 if TYPE_CHECKING:
     from k3logs.signatures.catalog import Catalog
@@ -65,7 +65,9 @@ def _failure(event: Event, found: list[tuple[int, str | None, dict[str, str]]], 
     if process is None and event.opening is not None and event.opening.form == "python.spawn_head" and (number := event.opening.message.split()[2]).isdigit():
         process = cast.add_rank(int(number), node)  # torch.multiprocessing.spawn: the index is the rank
     if event.chain:
-        link, id, fields = _meaningful(event, found)
+        link, id, fields = _meaningful(event, found, catalog)
+        if (head := claim(catalog, event.text.split("\n")[0])[0]) is not None and (known := catalog.by_id(head)) is not None and known.role == "benign" and known.quotes:
+            return None  # a notice that shows the exception it got over
         signature = catalog.by_id(id) if id else None
         role = _role(signature) if signature else "initiating"
         return Failure(event, process, node, signature, fields, link, role, signature.specificity if signature else UNKNOWN_SPECIFICITY)
@@ -94,9 +96,16 @@ def _role(signature: Signature) -> str:
     return "symptom" if signature.condition == "alone" else "first"
 
 
-def _meaningful(event: Event, found: list[tuple[int, str | None, dict[str, str]]]) -> tuple[int, str | None, dict[str, str]]:
-    """Which exception of a chain tells most: the first that says something, or that the catalogue knows."""
+def _meaningful(event: Event, found: list[tuple[int, str | None, dict[str, str]]], catalog: Catalog) -> tuple[int, str | None, dict[str, str]]:
+    """Which exception of a chain tells most: the first that says something, or that the catalogue knows.
+
+    A torn connection is passed over where a later exception of the chain says whose it was.
+    """
+    known = {link: catalog.by_id(id) for link, id, _ in found if id is not None}
     for link, id, fields in found:
+        mine = known.get(link)
+        if mine is not None and mine.role == "cascade" and any(other is not None and after > link and other.role != "cascade" for after, other in known.items()):
+            continue
         if id is not None or event.chain[link].message.strip():
             return link, id, fields
     return found[0]
