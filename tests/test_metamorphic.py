@@ -30,12 +30,7 @@ LEGITIMATE = {
 }
 """Changes that may change root line or rank, but not outcome and never for more confidence."""
 
-COLOUR = "an ESC that JSON writes as \\u001b: the colour's end is cut off first, and the tag behind it is damaged"
 BUGS = {
-    ("healthy/serving-quoted-errors", "json_file"): "the CR of vLLM's records stays in JSON lines, so no frame of the traceback is read and the request's error leads",
-    ("vllm-0.11.2-shape-mismatch-rank1", "json_file"): COLOUR,
-    ("vllm-0.14.1-oom-weight-load-rank1", "json_file"): COLOUR,
-    ("xid-79", "json_file"): COLOUR,
     ("xid-79", "compose"): "a service's name becomes the node, so that the kernel's log of its host is another node's",
     ("node-never-joined", "head_cut"): "more confidence with less known",
 }

@@ -1,15 +1,19 @@
 """Docker's ``json-file`` driver: ``{"log":"...\\n","stream":"stderr","time":"2026-08-05T12:00:01.5Z"}``.
 
-Written by moby ``daemon/logger/jsonfilelog``; keys stand in the order log, stream, attrs, time. A line of more than
-16384 bytes comes in pieces, all but the last without the closing ``\\n``; they are joined by ``k3logs.events.partials``.
+Written by moby ``daemon/logger/jsonfilelog``; keys stand in the order log, stream, attrs, time, without spaces. A line of
+more than 16384 bytes comes in pieces of that size, all but the last without the closing ``\\n`` (``daemon/logger/copier.go``);
+they are joined by ``k3logs.events.partials``. What a collector made of such a line is read by ``collected_json``.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-OPENING = b'{"log":"'
-_TAIL = r'","stream":"(?P<stream>stdout|stderr)"(?:,"attrs":\{(?P<attrs>[^}]*)\})?,"time":"(?P<stamp>[^"]+)"\}$'
+OPENING = '{"log":"'
+PIECE = 16_384
+"""Bytes of a piece. A shorter line without ``\\n`` is the last that a process printed, or lost its ``\\n`` to a collector."""
+
+_TAIL = r'","stream":"(?P<stream>stdout|stderr)"(?:,"attrs":\{[^}]*\})?,"time":"(?P<stamp>[^"]+)"\}$'
 _TAIL_CHARACTERS = 400
 """A line's closing part is looked for in so many last characters."""
 
@@ -18,20 +22,10 @@ def read(lines: pl.Series) -> pl.DataFrame:
     """Split json-file lines.
 
     Returns:
-        columns ``text`` (decoded, without the closing newline), ``stream``, ``stamp`` (RFC 3339), ``partial``
-        (``P`` where the closing newline is missing), null on lines of another shape.
+        columns ``place`` (of the lines of this shape), ``body`` (still escaped), ``stream``, ``stamp`` (RFC 3339).
     """
-    frame = pl.DataFrame({"line": lines}).with_columns(pl.col("line").str.slice(-_TAIL_CHARACTERS).str.extract_groups(_TAIL).alias("g")).unnest("g")
-    frame = frame.with_columns(
-        pl.col("line").str.slice(len(OPENING)).str.replace(_TAIL, "").alias("body"),
-        pl.when(pl.col("stamp").is_not_null()).then(pl.lit(True)).alias("ok"),
-    )
-    whole = pl.col("body").str.ends_with("\\n") & ~pl.col("body").str.ends_with("\\\\n")
-    return frame.select(
-        pl.col("body").str.strip_suffix("\\n").alias("text"),
-        "stream",
-        "stamp",
-        pl.when(whole).then(pl.lit("F")).otherwise(pl.lit("P")).alias("partial"),
-        "attrs",
-        "ok",
+    frame = pl.DataFrame({"line": lines}).with_row_index("place").filter(pl.col("line").str.starts_with(OPENING))
+    frame = frame.with_columns(pl.col("line").str.slice(-_TAIL_CHARACTERS).str.extract_groups(_TAIL).alias("g")).unnest("g")
+    return frame.filter(pl.col("stamp").is_not_null()).select(
+        "place", pl.col("line").str.slice(len(OPENING)).str.replace(_TAIL, "").alias("body"), "stream", "stamp"
     )

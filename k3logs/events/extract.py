@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from k3logs.envelopes import ansi, docker_json, record_json
-from k3logs.envelopes.json_text import unescape
+from k3logs.envelopes import ansi, record_json, wrapped_json
 from k3logs.events.headers import Codes, Header, Headers, KeyColumn
 from k3logs.events.lines import Cut, Lines, cut, from_series
 from k3logs.events.partials import Joiner
@@ -167,31 +165,24 @@ class Extractor:
         """Unwrap lines that are JSON objects of a known kind; returns the places that were."""
         lines = rows.blocks[block]
         text = lines.text(braces)
+        frame = wrapped_json.read(text)
+        wrapped = frame["place"].to_numpy()
         taken: list[Places] = []
-        is_docker = text.str.starts_with(docker_json.OPENING.decode()).to_numpy()
-        if is_docker.any():
-            taken.append(self._docker(rows, lines, braces[is_docker], text.filter(pl.Series(is_docker)), sites, depth))
-        others = braces[~is_docker]
+        if len(wrapped):
+            taken.append(self._wrapped(rows, lines, braces[wrapped], frame, sites, depth))
+        others = np.delete(np.arange(len(braces)), wrapped)
         if len(others):
-            taken.append(self._records(rows, lines, others, text.filter(pl.Series(~is_docker)), sites, depth))
+            taken.append(self._records(rows, lines, braces[others], text.gather(others), sites, depth))
         return np.concatenate(taken)
 
-    def _docker(self, rows: Rows, lines: Lines, places: Places, text: pl.Series, sites: bool, depth: int) -> Places:
-        frame = docker_json.read(text)
-        good = np.flatnonzero(frame["ok"].is_not_null().to_numpy())
-        if not len(good):
-            return places[:0]
-        frame, places = frame[good], places[good]
+    def _wrapped(self, rows: Rows, lines: Lines, places: Places, frame: pl.DataFrame, sites: bool, depth: int) -> Places:
         row = lines.row[places].astype(np.int64)
-        key = frame["stream"] + frame["partial"]
-        header = self._json_keys.number(key, lambda fresh, _: [self.headers.single("docker_json.line", k, _docker_header(k)) for k in fresh])
+        header = self._json_keys.number(
+            frame["key"], lambda fresh, _: [self.headers.single(wrapped_json.FORM, k, partial(wrapped_json.header, k)) for k in fresh])
         rows.header[row] = self.headers.below(rows.header[row], header)
-        stamp, _ = self._json_stamp.read(frame["stamp"])
-        rows.envelope_time[row] = stamp
-        decoded = unescape(frame["text"])
-        if any(ansi.carries(decoded)):
-            decoded = ansi.strip(decoded)
-        self._derive(rows, decoded, row, sites, depth)
+        stamped = frame["stamp"].is_not_null().to_numpy()
+        rows.envelope_time[row[stamped]] = self._json_stamp.read(frame["stamp"].drop_nulls())[0]
+        self._derive(rows, frame["text"], row, sites, depth)
         return places
 
     def _records(self, rows: Rows, lines: Lines, places: Places, text: pl.Series, sites: bool, depth: int) -> Places:
@@ -243,10 +234,6 @@ class Extractor:
         if finished:
             self._derive(rows, pl.Series(list(finished.values())), np.array(list(finished)), sites, depth, joined=True)
         return np.sort(np.concatenate([places[~concerned], np.array(kept, np.int64)]))
-
-
-def _docker_header(key: str) -> Callable[[], Header]:
-    return lambda: Header({"stream": key[:-1], "partial": key[-1]}, ("docker_json.line",))
 
 
 def _stream(header: Header) -> str:

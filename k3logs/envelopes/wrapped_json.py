@@ -1,0 +1,45 @@
+"""JSON objects around lines, whoever wrote them: the text that was wrapped, its time, and where it comes from."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from k3logs.envelopes import ansi, collected_json, docker_json
+from k3logs.envelopes.json_text import unescape
+from k3logs.events.headers import Header
+
+FORM = "docker_json.line"
+_SEPARATOR = "\x1f"
+_KEYS = ("stream", "partial", "host", "pod", "container", "namespace")
+
+
+def read(lines: pl.Series) -> pl.DataFrame:
+    """Unwrap those of the lines, all of which begin with a brace, that are wrapped.
+
+    Returns:
+        in the lines' order: ``place``, ``text`` (decoded, without colours and line end), ``stamp`` (RFC 3339, or null), ``key``
+        for :func:`header`.
+    """
+    frame = docker_json.read(lines)
+    if frame.height < len(lines):
+        rest = pl.Series(np.delete(np.arange(len(lines), dtype=np.uint32), frame["place"].to_numpy()))
+        more = collected_json.read(lines.gather(rest))
+        if more.height:
+            frame = pl.concat([frame, more.with_columns(rest.gather(more["place"]).alias("place"))], how="diagonal").sort("place")
+    text = unescape(frame["body"])
+    open_ended = ~text.str.ends_with("\n") & (text.str.len_bytes() >= docker_json.PIECE)
+    text = text.str.strip_suffix("\n").str.strip_chars_end("\r")
+    if ansi.carries(text).any():
+        text = ansi.strip(text)
+    partial = pl.when(open_ended).then(pl.lit("P")).otherwise(pl.lit("F"))
+    if "tag" in frame.columns:
+        partial = pl.coalesce(pl.col("tag"), partial)
+    frame = frame.with_columns(text.alias("text"), partial.alias("partial"))
+    key = pl.concat_str([pl.col(k).fill_null("") if k in frame.columns else pl.lit("") for k in _KEYS], separator=_SEPARATOR)
+    return frame.select("place", "text", "stamp", key.alias("key"))
+
+
+def header(key: str) -> Header:
+    """The header that a line's key stands for."""
+    return Header({name: value for name, value in zip(_KEYS, key.split(_SEPARATOR), strict=True) if value}, (FORM,))
