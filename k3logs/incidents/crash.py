@@ -54,6 +54,8 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
     ordered = sorted(strong, key=lambda c: (c.low, c.event.source, c.line))
     if len(ordered) == 1:
         only = ordered[0]
+        if (workers := _nameless_workers(ordered)) > 1:
+            return Choice(only, "crash.all_ranks", [f"the same failure in {workers} workers, none of which says its rank"], kind="spmd", blames=False)
         return Choice(only, "crash.only" if only.observed else "death.named",
                       ["it is the only failure in the logs that no other explains" if only.observed else "nothing that it printed explains its death"])
     groups: dict[str, list[Failure]] = {}
@@ -76,6 +78,8 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
         return _without_order(first, untied, alike, groups, others)
     if len(ranks) > 1 and max(c.low for c in alike) - min(c.low for c in alike) <= SAME_MOMENT and 2 * len(ranks) > (world or len(ranks)):
         return Choice(first, "crash.all_ranks", [f"the same failure on {len(ranks)} ranks within {SAME_MOMENT:.0f} s"], others, ranks, kind="spmd")
+    if (workers := _nameless_workers(alike)) > 1:
+        return Choice(first, "crash.all_ranks", [f"the same failure in {workers} workers, none of which says its rank"], others, kind="spmd", blames=False)
     why = []
     if all(before(first, o, times) for o in ordered if o is not first):
         rule = "crash.first"
@@ -90,6 +94,14 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
         rule = "crash.likely"
         why.append(f"the order of {len(minimal)} candidates is not certain; this one names a cause most precisely")
     return Choice(first, rule, why, others, ranks if len(ranks) > 1 else [])
+
+
+def _nameless_workers(alike: Sequence[Failure]) -> int:
+    """How many workers tell the same failure, where none says its rank."""
+    tellings = [t for f in alike for t in [f, *f.copies]]
+    if any(rank_of(t) is not None for t in tellings):
+        return 0
+    return len({t.process.id for t in tellings if t.process is not None and t.process.kind == "worker"})
 
 
 def _untied(first: Failure, minimal: Sequence[Failure], alike: Sequence[Failure], times: Times) -> list[Failure]:

@@ -90,6 +90,15 @@ def name_hardware(candidates: Sequence[Failure], facts: Sequence[Fact], cast: Ca
 
 def name_killed(candidates: Sequence[Failure], failures: Sequence[Failure], cast: Cast) -> None:
     """The rank of a process that the kernel killed: by its pid on that node, else the node's only rank that told nothing."""
+    fullest: dict[tuple[str | None, str], Failure] = {}
+    for k in [c for c in candidates if is_kernel(c)]:
+        about = f"{k.id} {k.fields.get('peer_pid', '')} {_bus(k.fields.get('bdf', ''))}"
+        other = fullest.setdefault((k.node, about), k)
+        if other is not k and abs(other.low - k.low) < 1.0 and rank_of(other) == rank_of(k):
+            less = other if len(k.fields) > len(other.fields) else k
+            fullest[k.node, about] = k if less is other else other
+            less.role = "cascade"
+            less.reasons.append("another line tells more of the same report")
     told = {f.process.rank for f in failures if f.process is not None and f.role not in ("benign", "handled", "request")}
     for k in candidates:
         if not is_kernel(k) or rank_of(k) is not None or not k.fields.get("peer_pid", "").isdigit():

@@ -31,7 +31,7 @@ def sentence(verdict: Verdict, choice: Choice) -> str:
         verb = "is the one the others wait for" if root.rank is not None else "hang"
         lead = f"{who}{where} {verb} {when}"
     elif choice.kind == "spmd":
-        lead = f"{len(root.ranks)} ranks failed alike{where if len({root.node}) == 1 and root.node else ''} {when}"
+        lead = f"{len(root.ranks) or 'Several'} {'ranks' if root.ranks else 'workers'} failed alike{where if len({root.node}) == 1 and root.node else ''} {when}"
     elif choice.rule == "crash.odd_size":
         lead = f"{who}{where} is the odd one out {when}"
     elif root.details.get("observed") is False and root.rank is not None:
