@@ -7,7 +7,6 @@ import polars as pl
 
 from k3logs.envelopes import ansi, collected_json, docker_json
 from k3logs.envelopes.json_text import unescape
-from k3logs.events.headers import Header
 
 FORM = "docker_json.line"
 _SEPARATOR = "\x1f"
@@ -19,7 +18,7 @@ def read(lines: pl.Series) -> pl.DataFrame:
 
     Returns:
         in the lines' order: ``place``, ``text`` (decoded, without colours and line end), ``stamp`` (RFC 3339, or null), ``key``
-        for :func:`header`.
+        for :func:`fields`.
     """
     frame = docker_json.read(lines)
     if frame.height < len(lines):
@@ -40,6 +39,6 @@ def read(lines: pl.Series) -> pl.DataFrame:
     return frame.select("place", "text", "stamp", key.alias("key"))
 
 
-def header(key: str) -> Header:
-    """The header that a line's key stands for."""
-    return Header({name: value for name, value in zip(_KEYS, key.split(_SEPARATOR), strict=True) if value}, (FORM,))
+def fields(key: str) -> dict[str, str]:
+    """The header fields that a line's key stands for."""
+    return {name: value for name, value in zip(_KEYS, key.split(_SEPARATOR), strict=True) if value}

@@ -178,7 +178,7 @@ class Extractor:
     def _wrapped(self, rows: Rows, lines: Lines, places: Places, frame: pl.DataFrame, sites: bool, depth: int) -> Places:
         row = lines.row[places].astype(np.int64)
         header = self._json_keys.number(
-            frame["key"], lambda fresh, _: [self.headers.single(wrapped_json.FORM, k, partial(wrapped_json.header, k)) for k in fresh])
+            frame["key"], lambda fresh, _: [self.headers.single(wrapped_json.FORM, k, partial(_wrapped_header, k)) for k in fresh])
         rows.header[row] = self.headers.below(rows.header[row], header)
         stamped = frame["stamp"].is_not_null().to_numpy()
         rows.envelope_time[row[stamped]] = self._json_stamp.read(frame["stamp"].drop_nulls())[0]
@@ -234,6 +234,10 @@ class Extractor:
         if finished:
             self._derive(rows, pl.Series(list(finished.values())), np.array(list(finished)), sites, depth, joined=True)
         return np.sort(np.concatenate([places[~concerned], np.array(kept, np.int64)]))
+
+
+def _wrapped_header(key: str) -> Header:
+    return Header(wrapped_json.fields(key), (wrapped_json.FORM,))
 
 
 def _stream(header: Header) -> str:
