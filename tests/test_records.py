@@ -107,16 +107,89 @@ def test_every_exception_of_a_group_is_read() -> None:
     assert ("ExceptionGroup", "two tasks failed (2 sub-exceptions)") in found
 
 
-@pytest.mark.xfail(strict=True, reason="the rule between the exceptions of a group is taken for a line of the message above it")
-def test_the_rule_of_a_group_is_no_message() -> None:
-    assert not any("---" in link.message for event in raised(printed(grouped)) for link in event.chain)
+def nested() -> None:
+    try:
+        grouped()
+    except ExceptionGroup as inner:
+        try:
+            raise ExceptionGroup("outer", [inner, several_lines_of(TimeoutError)]) from inner.exceptions[0]
+        except ExceptionGroup:
+            raise RuntimeError("engine died")
 
 
-@pytest.mark.xfail(strict=True, reason="a group without a tag falls apart, and its wrapper comes first in one with a tag: a cause stands before what it causes")
-@pytest.mark.parametrize("wrap", [str, lambda text: "".join(tagged(text))], ids=["bare", "tagged"])
-def test_a_group_is_one_event_that_begins_with_its_first_cause(wrap: Callable[[str], str]) -> None:
+def several_lines_of(kind: type[Exception]) -> Exception:
+    error = kind("no answer\nfrom rank 3")
+    error.add_note("see the log")
+    error.add_note("see the log")
+    return error
+
+
+WRAPS = pytest.mark.parametrize(
+    "wrap", [str, lambda text: "".join(tagged(text)), lambda text: "".join(tagged(text, end="\r\n"))], ids=["bare", "tagged", "crlf"]
+)
+
+
+@WRAPS
+def test_a_group_is_one_event_and_stands_behind_its_causes(wrap: Callable[[str], str]) -> None:
     (event,) = raised(wrap(printed(grouped)))
-    assert event.chain[0].type == "KeyError"
+    assert [(link.type, link.message) for link in event.chain] == [
+        ("KeyError", "'model.layers.3.weight'"),
+        ("OSError", "[Errno 28] No space left on device"),
+        ("ExceptionGroup", "two tasks failed (2 sub-exceptions)"),
+    ]
+    assert [[frame.split()[1] for frame in link.frames] for link in event.chain] == [
+        ["grouped", "load_shard"],
+        ["grouped", "write_shard"],
+        ["printed", "grouped"],
+    ]
+    assert event.anchor.message == "KeyError: 'model.layers.3.weight'"
+
+
+@WRAPS
+def test_groups_in_groups_are_in_the_order_of_cause_and_consequence(wrap: Callable[[str], str]) -> None:
+    (event,) = raised(wrap(printed(nested)))
+    assert [(link.type, link.message) for link in event.chain] == [
+        ("KeyError", "'model.layers.3.weight'"),
+        ("OSError", "[Errno 28] No space left on device"),
+        ("ExceptionGroup", "two tasks failed (2 sub-exceptions)"),
+        ("TimeoutError", "no answer\nfrom rank 3\nsee the log"),
+        ("ExceptionGroup", "outer (2 sub-exceptions)"),
+        ("RuntimeError", "engine died"),
+    ]
+
+
+def test_a_group_below_a_record_belongs_to_it() -> None:
+    (event,) = raised("ERROR:    Exception in ASGI application\n" + printed(grouped) + 'INFO:     127.0.0.1:4412 - "GET /health HTTP/1.1" 200 OK\n')
+    assert event.text == "Exception in ASGI application"
+    assert [link.type for link in event.chain] == ["KeyError", "OSError", "ExceptionGroup"]
+
+
+def test_a_group_whose_head_is_cut_off_is_read_from_there() -> None:
+    (event,) = raised("\n".join(printed(grouped).split("\n")[7:]))
+    assert [link.type for link in event.chain] == ["KeyError", "OSError"]
+
+
+@WRAPS
+def test_exceptions_of_a_group_that_are_left_out_are_none(wrap: Callable[[str], str]) -> None:
+    text = "".join(traceback.format_exception(ExceptionGroup("many", [ValueError("shard " + chr(97 + n)) for n in range(26)])))
+    (event,) = raised(wrap(text))
+    assert [link.type for link in event.chain] == ["ValueError"] * 15 + ["ExceptionGroup"]
+
+
+def renoted() -> None:
+    """An exception with a note, printed again as the note of itself."""
+    try:
+        load_shard()
+    except KeyError as error:
+        error.add_note("while loading shard 3 of 8")
+        error.add_note("".join(traceback.format_exception(error)))
+        raise
+
+
+@WRAPS
+def test_a_note_that_is_printed_twice_is_told_once(wrap: Callable[[str], str]) -> None:
+    (event, *_) = raised(wrap(printed(renoted)))
+    assert [(link.type, link.message) for link in event.chain] == [("KeyError", "'model.layers.3.weight'\nwhile loading shard 3 of 8")]
 
 
 def test_a_traceback_noted_on_itself_is_the_same_exception() -> None:
@@ -198,18 +271,23 @@ def test_what_spawn_wraps_is_told_not_the_wrapper() -> None:
 
 
 def test_ordinary_lines_below_a_traceback_are_not_its_message() -> None:
-    text = printed(load_shard) + "INFO 08-05 09:30:09 [loggers.py:118] Engine 000: Avg prompt throughput: 1.0 tokens/s\n[rank1]: Traceback (most recent call last):\n"
+    text = (
+        printed(load_shard)
+        + "INFO 08-05 09:30:09 [loggers.py:118] Engine 000: Avg prompt throughput: 1.0 tokens/s\n[rank1]: Traceback (most recent call last):\n"
+    )
     (event,) = raised(text)
     assert event.chain[0].message == "'model.layers.3.weight'"
 
 
 def test_one_exceptions_message_does_not_grow_without_end() -> None:
-    (event, *_) = raised("Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nRuntimeError: first\n" + "Error: more of it\n" * 3 + "  Error detail\n" * 5_000)
+    (event, *_) = raised(
+        'Traceback (most recent call last):\n  File "a.py", line 1, in f\nRuntimeError: first\n' + "Error: more of it\n" * 3 + "  Error detail\n" * 5_000
+    )
     assert len(event.chain[0].message.split("\n")) < 100
 
 
 def test_lines_apart_do_not_join_where_processes_cannot_be_told_apart() -> None:
-    head = "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\n"
+    head = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n'
     noise = "".join(f"INFO 08-05 09:30:09 [loggers.py:118] Engine 000: step {n}\n" for n in range(30))
     far = raised(head + noise + "ValueError: of another process\n")
     assert not any(link.frames for event in far for link in event.chain)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from k3logs.events.groups import Margin, Nest, margin, once
 from k3logs.events.record import Event, Line, Link
 
 MAX_MESSAGE = 40
@@ -22,7 +23,12 @@ _ALONE = _OPENINGS | {"fatal", "terminate", "terminate_bare", "ignored", "segfau
 
 @dataclass(slots=True)
 class Growing:
-    """A record being built."""
+    """A record being built.
+
+    Attributes:
+        link: the exception whose message is being read; not in the chain where it is printed for the second time.
+        nest: where in an exception group the last line stood; None outside of one.
+    """
 
     event: Event
     key: tuple[int, int, str] | None
@@ -32,12 +38,17 @@ class Growing:
     pending: bool = False
     lines: int = 1
     grown: int = 0
+    link: Link | None = None
+    nest: Nest | None = None
 
 
 def begin(record: Growing, line: Line) -> None:
     """Start a record with its first line."""
     name = line.form.rpartition(".")[2]
-    if name in HEADS:
+    if name and (at := margin(line.message)) is not None:
+        record.nest, record.state = Nest(), "frames"
+        _in_group(record, line, name, at)
+    elif name in HEADS:
         record.state = "frames"
     elif name in _TAILS:
         _tail(record, line)
@@ -46,13 +57,24 @@ def begin(record: Growing, line: Line) -> None:
         record.state = "opened"
     elif name == "terminate":
         record.state = "terminate"
-        record.event.chain.append(Link(line.fields.get("exception", ""), "", line))
+        record.link = Link(line.fields.get("exception", ""), "", line)
+        record.event.chain.append(record.link)
 
 
 def take(record: Growing, line: Line) -> bool:
     """Add a line to an open record; False where it begins a new one."""
     name = line.form.rpartition(".")[2]
     event, tagged = record.event, record.key is not None
+    at = margin(line.message)
+    if at is not None and name == "group_tail" and record.nest is None and (tagged or record.state == "joint"):
+        record.nest, record.state = Nest(), "frames"  # of exceptions that were never raised: there are no frames
+    if record.nest is not None:
+        if at is not None:
+            _in_group(record, line, name, at)
+            return True
+        record.nest.leave(0, event.chain)
+        _settle(record)
+        record.nest, record.state = None, "after" if tagged else "joint_or_end"
     if not tagged and name == "spawn_head" and event.chain and not event.chain[-1].message.strip():
         # torch.multiprocessing.spawn wraps what its process raised: the wrapper says nothing itself
         event.chain.pop()
@@ -64,6 +86,7 @@ def take(record: Growing, line: Line) -> bool:
         if not tagged and not record.pending and name != "original_head" and (event.chain or record.state == "text"):
             return False
         record.state, record.frames, record.pending = "frames", [], False
+        record.nest = None if at is None else Nest()
         return True
     if name in _JOINTS and (event.chain or tagged):
         record.pending, record.state = True, "joint"
@@ -86,9 +109,11 @@ def take(record: Growing, line: Line) -> bool:
         case "after":
             if tagged and name in _TAILS:
                 _tail(record, line)
-            elif tagged and line.message.strip() and event.chain:
-                event.chain[-1].message += "\n" + line.message
+            elif tagged and line.message.strip() and record.link is not None:
+                record.link.message += "\n" + line.message
             return tagged
+        case "joint_or_end":
+            return not line.message.strip()
         case "opened":
             if name in _TAILS:
                 _tail(record, line)
@@ -131,8 +156,57 @@ def _in_message(record: Growing, line: Line, name: str) -> bool:
     record.grown += 1
     if record.grown > MAX_MESSAGE:
         return tagged
-    record.event.chain[-1].message += "\n" + line.message
+    if record.link is not None:
+        record.link.message += "\n" + line.message
     return True
+
+
+def _in_group(record: Growing, line: Line, name: str, at: Margin) -> None:
+    """A line of an exception group; its margin says to which of the exceptions it belongs."""
+    chain, nest = record.event.chain, record.nest
+    assert nest is not None
+    if at.rule:
+        if at.rule == "opens":
+            nest.enter(at.depth, record.link, chain)
+        else:
+            nest.leave(at.depth - (at.rule == "ends"), chain)
+        record.state, record.frames = "frames", []
+        return
+    nest.leave(at.depth, chain)
+    line = replace(line, message=at.text)
+    if name in HEADS:
+        record.state, record.frames, record.pending = "frames", [], False
+    elif name in _JOINTS:
+        record.state, record.pending = "joint", True
+    elif record.state == "message" and (name not in _TAILS or line.number == record.last + 1):  # else the rule between was not kept
+        record.grown += 1
+        if record.link is not None and record.grown <= MAX_MESSAGE:
+            record.link.message += "\n" + line.message
+    elif record.state == "frames":
+        if not record.frames and name not in _FRAMES | _TAILS and " " in line.message.partition(": ")[0]:
+            return  # "and 3 more exceptions"
+        _in_frames(record, line, name)
+    elif name in _TAILS:
+        _tail(record, line)
+
+
+def finish(record: Growing) -> None:
+    """Close a record: groups stand behind their exceptions, and what a message says twice it says once."""
+    if record.nest is not None:
+        record.nest.leave(0, record.event.chain)
+    _settle(record)
+    for link in record.event.chain:
+        link.message = once(link.message.rstrip())
+
+
+def _settle(record: Growing) -> None:
+    """An exception printed again may have the further lines of its message only then."""
+    if record.link is None:
+        return
+    for old in record.event.chain:
+        if old is not record.link and old.type == record.link.type and "\n" not in old.message and record.link.message.startswith(old.message + "\n"):
+            old.message = record.link.message
+    record.link = None
 
 
 def _frame(line: Line) -> str:
@@ -154,9 +228,10 @@ def _tail(record: Growing, line: Line) -> None:
     kind, text = line.fields.get("exception", ""), line.fields.get("message", "")
     if not kind:
         kind, _, text = line.message.partition(": ")
-    link = Link(kind, text, line, record.frames)
-    same = next((old for old in record.event.chain if old.type == link.type and old.message.split("\n")[0] == link.message), None)
+    _settle(record)
+    link = record.link = Link(kind, text, line, record.frames)
+    same = any(old.type == link.type and old.message.split("\n")[0] == link.message for old in record.event.chain)
     record.frames, record.state, record.grown = [], "message", 0
-    if same is None:
+    if not same:
         record.event.chain.append(link)
     record.pending = False

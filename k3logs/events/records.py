@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from k3logs.events.digest import Digest
-from k3logs.events.growing import HEADS, Growing, begin, take
+from k3logs.events.growing import HEADS, Growing, begin, finish, take
 from k3logs.events.headers import Header
 from k3logs.events.record import Event, Line
 
@@ -23,7 +23,6 @@ _GAP, _FAR = 3, 2_000
 
 _WHO = frozenset({"process", "pid", "rank", "local_rank", "job_rank"})
 """Header fields that tell processes apart."""
-
 
 
 def stream_of(header: Header) -> tuple[str, ...]:
@@ -60,7 +59,9 @@ def build(digest: Digest, lines: Iterator[Line], source: int) -> list[Event]:
         dialect = known[line.header].dialect
         # only records with a place in the source repeat their header on further lines; any other line stands alone
         key = (line.header, line.time, line.site or str(line.number)) if dialect else None
-        if record is not None and (record.key != key or record.lines >= MAX_LINES or (key is None and line.number - record.last > (_FAR if stream in told_apart else _GAP))):
+        if record is not None and (
+            record.key != key or record.lines >= MAX_LINES or (key is None and line.number - record.last > (_FAR if stream in told_apart else _GAP))
+        ):
             close(stream)
             record = None
         if record is None or not take(record, line):
@@ -89,7 +90,6 @@ def _below(record: Growing, line: Line, known: list[Header]) -> bool:
 
 def _finish(record: Growing) -> None:
     event = record.event
+    finish(record)
     if not event.chain and record.state == "frames":
         event.open_frames = record.frames
-    for link in event.chain:
-        link.message = link.message.rstrip()
