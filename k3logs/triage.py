@@ -17,6 +17,7 @@ from k3logs.events.collect import Collector
 from k3logs.events.digest import Digest, digest
 from k3logs.events.extract import Extractor
 from k3logs.events.gates import Gates
+from k3logs.events.record import Event
 from k3logs.grammar import bundle
 from k3logs.identity import cast as identity
 from k3logs.identity import facts
@@ -80,8 +81,24 @@ def digest_all(sources: Sequence[Source], grammars: bundle.Bundle, gates: Gates,
     return digests
 
 
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What digested logs hold, before anything is decided; ``running`` are processes and sources whose last lines are progress of a loop."""
+
+    events: list[Event]
+    scene: Scene
+    marks: list[phase.Mark]
+    running: tuple[set[int], set[int]]
+
+
 def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, notices: list[str]) -> Verdict:
     """The verdict on digested logs."""
+    found = study(digests, grammars, catalog)
+    return assemble(decide(found.scene), found.scene, digests, found.events, catalog, found.marks, found.running, [*notices, *found.scene.cast.conflicts])
+
+
+def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog) -> Study:
+    """Who is in digested logs, when, and what failed."""
     collector = Collector(grammars)
     events = [event for number, d in enumerate(digests) for event in collector.events(d, number)]
     read = facts.read(events)
@@ -108,4 +125,4 @@ def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
                   any(m.kind in ("api", "engine") for m in marks), attempts, read, signs)
-    return assemble(decide(scene), scene, digests, events, catalog, marks, running, [*notices, *cast.conflicts])
+    return Study(events, scene, marks, running)

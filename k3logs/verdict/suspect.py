@@ -33,7 +33,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     if leads and choice.kind == "spmd" and len(choice.ranks) > 1:
         rank = None
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
-    phase = of_failure(failure, marks, failure.event, _echoes(failure, failures), running, _grouped(digests, failures))
+    phase = phase_of(failure, marks, digests, running, failures)
     penalties = list(choice.penalties)
     if rank is None and not ranks and cast.ranks and (process is None or process.kind not in ("api", "engine", "launcher")):
         penalties.append("rank not known")
@@ -80,6 +80,11 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
         rule=choice.rule if leads else "",
         context=_context(digests[failure.event.source], line),
     )
+
+
+def phase_of(failure: Failure, marks: Sequence[Mark], digests: Sequence[Digest], running: tuple[set[int], set[int]], failures: Sequence[Failure]) -> str:
+    """What the process of a failure was doing when it failed."""
+    return of_failure(failure, marks, failure.event, _echoes(failure, failures), running, _grouped(digests, failures))
 
 
 def _category(failure: Failure, phase: str, choice: Choice) -> str:

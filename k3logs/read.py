@@ -1,0 +1,238 @@
+"""Logs -> the event table. The logs are read twice: first as triage does, to learn who is who and when, then line by line."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, BinaryIO
+
+import numpy as np
+import polars as pl
+
+from k3logs import schema
+from k3logs.clocks.when import LATE, Times
+from k3logs.errors import InputError
+from k3logs.events.digest import FIRST_CHUNK, Digest
+from k3logs.events.extract import Extractor
+from k3logs.events.gates import Gates
+from k3logs.events.headers import Header, Headers
+from k3logs.events.records import stream_of
+from k3logs.events.stamps import NO_TIME, has_year
+from k3logs.events.table import PARTS, Clock, Table, Told, Who
+from k3logs.grammar import bundle
+from k3logs.identity.cast import Cast
+from k3logs.identity.process import parallel_of
+from k3logs.incidents import phase
+from k3logs.incidents.decide import decide
+from k3logs.sources.chunks import CHUNK, chunks
+from k3logs.sources.find import PIPE, find
+from k3logs.sources.source import Source
+from k3logs.triage import Options, Study, digest_all, load_catalog, study
+from k3logs.verdict.suspect import phase_of
+
+Progress = Callable[[str, int], None]
+
+_ROLES = frozenset(schema.ROLES)
+
+
+def read(sources: Sequence[str], *, options: Options | None = None) -> pl.DataFrame:
+    """The event table of logs, in memory: one row per line.
+
+    Args:
+        sources: files, folders, archives, or ``-`` for standard input.
+
+    Returns:
+        a frame with the columns of :mod:`k3logs.schema`.
+
+    Raises:
+        InputError: a source that does not exist or cannot be read at all.
+        AuthorError: a grammar or signature file that its author must mend.
+    """
+    return pl.concat(iter_frames(sources, options=options), rechunk=True)
+
+
+def iter_frames(sources: Sequence[str], *, options: Options | None = None, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
+    """The event table of logs, some megabytes of log at a time; see :func:`read`.
+
+    Args:
+        progress: called with a source's name and the bytes read so far, for each of the two readings.
+
+    Yields:
+        at least one frame, which may be empty.
+    """
+    options = options or Options()
+    notices: list[str] = []
+    found = _rereadable(find(sources, notices), sources)
+    grammars, catalog = bundle.load(options.grammars), load_catalog(options.signatures)
+    gates = Gates(failure=catalog.gate_literals(), fact=phase.table().literals)
+    digests = digest_all(found, grammars, gates, notices, progress)
+    if found and not digests:
+        raise InputError("; ".join(notices), "check that the logs can be read")
+    told = _told(study(digests, grammars, catalog), digests) if digests else None
+    yield pl.DataFrame(schema=schema.dtypes())
+    record = 0
+    for number, one in enumerate(digests):
+        if told is None:
+            break
+        study_, events = told
+        headers = Headers()
+        table = Table(one.source.name, headers, _who(study_.scene.cast, study_.scene.times, one, number), _clock(study_.scene.times, one, number),
+                      events[number], record, _before(one))  # fmt: skip
+        try:
+            yield from _frames(one, Extractor(grammars, headers), table, progress)
+        except OSError as error:
+            raise InputError(f"cannot read {one.source.name} again: {error.strerror or error}", "read it once it no longer changes") from error
+        record = table.record
+
+
+def _frames(one: Digest, extractor: Extractor, table: Table, progress: Progress | None) -> Iterator[pl.DataFrame]:
+    """Read one source again."""
+    stream = _forward(one)
+    done = 0
+    try:
+        for data, used, _ in chunks(stream, CHUNK, FIRST_CHUNK):
+            yield table.frame(extractor.chunk(data, used, True))
+            done += used
+            if progress is not None:
+                progress(one.source.name, done)
+    finally:
+        stream.close()
+    rest = getattr(extractor, "rest", lambda: None)()
+    if rest is not None:
+        yield table.frame(rest)
+
+
+# ---- reading twice -----------------------------------------------------------------
+def _rereadable(found: list[Source], arguments: Sequence[str]) -> list[Source]:
+    """Sources that can all be opened twice: what comes through a pipe is kept in a temporary file."""
+    once = {str(Path(a)) for a in arguments if a == PIPE or not (Path(a).is_file() or Path(a).is_dir())}
+    return [replace(source, open=_Spool(source)) if source.name in once else source for source in found]
+
+
+class _Spool:
+    """Opens a pipe any number of times; its content lies in a file without a name, which goes when this goes."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._file: IO[bytes] | None = None
+
+    def __call__(self) -> BinaryIO:
+        if self._file is None:
+            self._file = self._filled()
+        handle = os.dup(self._file.fileno())
+        os.lseek(handle, 0, os.SEEK_SET)
+        return io.FileIO(handle)
+
+    def _filled(self) -> IO[bytes]:
+        file = tempfile.TemporaryFile()
+        with self._source.open() as stream:
+            try:
+                shutil.copyfileobj(stream, file, 1 << 20)
+                file.flush()
+            except OSError as error:
+                raise InputError(f"cannot keep {self._source.name} aside: {error.strerror or error}", "set TMPDIR to a folder with room, or give a file") from error
+        return file
+
+
+def _before(one: Digest) -> int:
+    """What to take off a line's number so that it is as the digest numbers it: a log whose newest line is first counts from its end."""
+    return one.lines + 1 if any(use.first_line < 0 for use in one.uses.values()) else 0
+
+
+def _forward(one: Digest) -> BinaryIO:
+    """A source in the order in which its digest read it."""
+    if not _before(one):
+        return one.source.open()
+    from k3logs.events.backward import from_the_end
+
+    spool = tempfile.TemporaryFile(buffering=0)
+    with one.source.open() as stream:
+        for block in from_the_end(stream):
+            spool.write(block)
+    spool.seek(0)
+    return spool
+
+
+# ---- what the first reading knows ------------------------------------------------------
+def _key(header: Header) -> tuple[object, ...]:
+    return header.forms, header.dialect, header.stamp, tuple(sorted(header.fields.items()))
+
+
+def _who(cast: Cast, times: Times, one: Digest, source: int) -> Callable[[Header], Who]:
+    """What the cast knows of a header. Numbers of headers may differ between the two readings, what stands in them does not."""
+    numbers = {_key(header): number for number, header in reversed(list(enumerate(one.headers.known)))}
+    hints = one.source.hints
+
+    def look_up(header: Header) -> Who:
+        number = numbers.get(_key(header), -1)
+        fields = header.fields
+        process = cast.of_header.get((source, number)) or cast.alone.get(source)
+        node = cast.header_node.get((source, number)) or cast.source_node.get(source)
+        name = fields.get("process") or (process.name if process else None)
+        own = {**(process.parallel if process else {}), **parallel_of(fields.get("process", ""))}
+        pid, rank, local = _whole(fields.get("pid"), 62), _whole(fields.get("rank")), _whole(fields.get("local_rank"))
+        return Who(
+            node, fields.get("pod") or hints.get("pod"), fields.get("container") or fields.get("service") or hints.get("container"), name,
+            pid if pid is not None else process.pid if process else None, _whole(fields.get("tid"), 62),
+            process.rank if process and process.rank is not None else rank, local if local is not None else own.get("local_rank"),
+            own.get("dp"), own.get("pp"), own.get("tp"), own.get("ep"), int(times.offset(node)[0] * 1e9),
+        )  # fmt: skip
+
+    return look_up
+
+
+def _whole(text: str | None, bits: int = 31) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 and int(text) < 1 << bits else None
+
+
+def _clock(times: Times, one: Digest, source: int) -> Clock:
+    """A source's clock in whole nanoseconds."""
+    clock = times.clocks[source]
+    reference = clock.reference if clock.reference is not None else _some_time(one)
+    lows, highs = (np.array([int(v * 1e9) if abs(v) != float("inf") else NO_TIME for v in values], np.int64) for values in (clock.lows, clock.highs))
+    return Clock(int(clock.zone * 1e9), reference, int(LATE * 1e9), frozenset({"c10d"}), np.array(clock.lines, np.int64), lows, highs)
+
+
+def _some_time(one: Digest) -> int:
+    """A time near a log of which no line was kept: a stamp with a year, else the file's own."""
+    known = one.headers.known
+    stamps = [t for h, use in one.uses.items() for t in (use.first_envelope, use.first_time if has_year(known[h].stamp) else NO_TIME) if t != NO_TIME]
+    return stamps[0] if stamps else one.source.modified or time.time_ns()
+
+
+def _told(found: Study, digests: Sequence[Digest]) -> tuple[Study, list[Told]]:
+    """What is known of each source's events."""
+    scene = found.scene
+    decision = decide(scene)
+    signature: dict[int, str | None] = {}
+    role: dict[int, str] = {}
+    phases: dict[int, str] = {}
+    exception: dict[int, int] = {}
+    by_line = {(m.source, m.line): m.phase for m in found.marks if m.low != float("inf")}
+    for number, failure in enumerate(scene.failures):
+        leads = failure is decision.choice.root and decision.outcome != "no_failure"
+        happened = phase_of(failure, found.marks, digests, found.running, scene.failures)
+        for telling in (failure, *failure.copies):
+            key = id(telling.event)
+            signature[key] = telling.id
+            role[key] = "initiating" if leads else failure.role if failure.role in _ROLES else "unknown"
+            phases[key] = happened
+            if telling.event.chain:
+                exception[key] = number
+    told = [Told() for _ in digests]
+    order = [0] * len(digests)
+    for event in found.events:
+        mine, key = told[event.source], id(event)
+        known = digests[event.source].headers.known
+        # a traceback printed below its record is untagged, and so in another stream than the record
+        for stream in dict.fromkeys(stream_of(known[line.header]) for line in (event.first, *(link.line for link in event.chain))):
+            mine.add(stream, event.first.number * PARTS + event.first.part, event.last * PARTS + PARTS - 1, order[event.source], signature.get(key), role.get(key),
+                     phases.get(key) or by_line.get((event.source, event.first.number)), exception.get(key))  # fmt: skip
+        order[event.source] += 1
+    return found, told
