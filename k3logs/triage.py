@@ -13,8 +13,9 @@ from pathlib import Path
 from k3logs import paths
 from k3logs.clocks.align import align
 from k3logs.clocks.when import Times
+from k3logs.events.backward import digest_either_way, restored
 from k3logs.events.collect import Collector
-from k3logs.events.digest import Digest, digest
+from k3logs.events.digest import Digest
 from k3logs.events.extract import Extractor
 from k3logs.events.gates import Gates
 from k3logs.events.record import Event
@@ -75,7 +76,7 @@ def digest_all(sources: Sequence[Source], grammars: bundle.Bundle, gates: Gates,
     digests = []
     for source in sources:
         try:
-            digests.append(digest(source, Extractor(grammars), gates, progress=progress))
+            digests.append(digest_either_way(source, lambda: Extractor(grammars), gates, progress))
         except OSError as error:
             notices.append(f"{source.name}: not read ({error.strerror or error})")
     return digests
@@ -94,7 +95,7 @@ class Study:
 def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, notices: list[str]) -> Verdict:
     """The verdict on digested logs."""
     found = study(digests, grammars, catalog)
-    return assemble(decide(found.scene), found.scene, digests, found.events, catalog, found.marks, found.running, [*notices, *found.scene.cast.conflicts])
+    return restored(assemble(decide(found.scene), found.scene, digests, found.events, catalog, found.marks, found.running, [*notices, *found.scene.cast.conflicts]), digests)
 
 
 def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog) -> Study:

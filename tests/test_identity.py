@@ -81,7 +81,6 @@ def test_one_pid_on_two_nodes_is_two_processes() -> None:
     assert ranks(logs) == {("box-1", 7): 0, ("box-2", 7): 1}
 
 
-@pytest.mark.xfail(strict=True, reason="a service of compose counts as the node, and both hosts run the same service")
 def test_one_pid_in_one_service_on_two_hosts_is_two_processes() -> None:
     lines = [world_size(7, 0, 2, 0) + record("(Worker pid=7)"), world_size(7, 1, 2, 0) + record("(Worker pid=7)")]
     logs = {f"box-{n + 1}.log": "".join(f"k3-1  | {line}\n" for line in text.splitlines()) for n, text in enumerate(lines)}
@@ -116,15 +115,11 @@ def test_votes_that_contradict_themselves_join_nothing() -> None:
 
 
 
-MERGED = "a file with one rank and one pid without a rank: they are made one process although the rank has a pid of its own"
 
-
-@pytest.mark.xfail(strict=True, reason=MERGED)
 def test_a_worker_that_has_not_said_its_rank_is_not_the_one_that_has() -> None:
     assert ranks(world_size(8, 2, 4) + record("(Worker pid=42)")) == {(None, 8): 2, (None, 42): None}
 
 
-@pytest.mark.xfail(strict=True, reason=MERGED)
 def test_a_pid_that_says_two_ranks_is_nobodys_and_is_said() -> None:
     scene = reading.scene(world_size(7, 0, 4) + world_size(7, 1, 4).replace("09:29:00", "09:29:30") + world_size(8, 2, 4))
     assert {p.rank for p in scene.cast.processes if p.pid == 7} == {None}

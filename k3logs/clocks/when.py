@@ -33,7 +33,7 @@ class SourceClock:
     Attributes:
         zone: seconds that emitters' zone-less stamps are ahead of UTC; ``zone_known`` where the log proves it.
         lines, lows, highs: kept lines with a time of their own, for lines without one.
-        usual_lag: seconds by which wrappers' stamps are later than emitters', as a rule.
+        usual: seconds by which each dialect's stamps are ahead of wrappers' (zone and lateness), as a rule.
         year: the year that year-less stamps were moved to, from ``basis``.
     """
 
@@ -44,7 +44,7 @@ class SourceClock:
     lows: list[float] = field(default_factory=list)
     highs: list[float] = field(default_factory=list)
     reference: int | None = None
-    usual_lag: float = 0.0
+    usual: dict[str | None, float] = field(default_factory=dict)
 
 
 class Times:
@@ -69,15 +69,17 @@ class Times:
             clock.reference, clock.basis = int(median(full)), "known"
         else:
             clock.reference, clock.basis = digest.source.modified or now, "assumed"
-        differences = []
+        differences: list[float] = []
+        by_dialect: dict[str | None, list[float]] = {}
         for _, h, t, e, _ in stamps[:20_000]:
             if t != NO_TIME and e != NO_TIME and not has_zone(known[h].stamp):
                 differences.append((self._year(known[h].stamp, t, clock.reference) - e) * _NANO)
+                by_dialect.setdefault(known[h].dialect, []).append(differences[-1])
         if differences:
             # read times are late: the zone is the smallest lag that fits, to the quarter hour
             middle = sorted(differences)[len(differences) // 2]
             clock.zone, clock.zone_known = round(middle / QUARTER) * QUARTER, True
-            clock.usual_lag = clock.zone - middle
+            clock.usual = {dialect: median(found) for dialect, found in by_dialect.items()}
         for line, h, t, e, grain in stamps:
             low, high = self._interval(clock, known[h].dialect, known[h].stamp, t, e, grain)
             if high != float("inf"):
@@ -132,13 +134,13 @@ class Times:
         return (float("-inf") if line.time == NO_TIME else low), high
 
     def lag(self, source: int, line: Line) -> float | None:
-        """Seconds by which a line's own stamp is older than its wrapper's, beyond what is usual in its source; None without both."""
+        """Seconds by which a line's own stamp is older than its wrapper's, beyond what is usual for its dialect; None without both."""
         clock = self.clocks[source]
-        kind = self._digests[source].headers.known[line.header].stamp
-        if line.time == NO_TIME or line.envelope_time == NO_TIME or not clock.zone_known:
+        header = self._digests[source].headers.known[line.header]
+        if line.time == NO_TIME or line.envelope_time == NO_TIME or header.dialect not in clock.usual:
             return None
-        own = self._year(kind, line.time, clock.reference or line.time) * _NANO - (0.0 if has_zone(kind) else clock.zone)
-        return line.envelope_time * _NANO - own - clock.usual_lag
+        own = self._year(header.stamp, line.time, clock.reference or line.time)
+        return (line.envelope_time - own) * _NANO + clock.usual[header.dialect]
 
     def offset(self, node: str | None) -> tuple[float, float, float]:
         """``(offset, low, high)`` of a node; unknown nodes may be anywhere."""

@@ -120,7 +120,8 @@ def _is_utf8(chunk: bytearray, size: int) -> bool:
 @dataclass(slots=True)
 class Cut:
     """A chunk cut into lines: ``number`` counts newlines seen in the chunk before the line, ``part`` the
-    pieces of one line that ``\\r`` (a progress bar) separates."""
+    pieces of one line that ``\\r`` (a progress bar) separates.
+    """
 
     lines: Lines
     number: Ints

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
 
 from k3logs.events.digest import Digest
 from k3logs.events.record import Event
 from k3logs.identity.facts import Fact
+from k3logs.identity.places import hosts_of_units, is_one_ranks_file, node_of_source
 from k3logs.identity.process import Key, Process, Registry, global_rank, kind_of, parallel_of
 from k3logs.identity.votes import Places, elected, shared_ranks, votes
 
@@ -76,37 +76,13 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() else None
 
 
-def node_of_source(digest: Digest, several: bool, hosts: frozenset[str]) -> str | None:
-    """The node of a source: the one host its lines name, else its pod, else what its path says.
-
-    A file that is named after a host that other logs name (``hosts``) is that host's.
-    """
-    fields = [digest.headers.known[h].fields for h in digest.uses]
-    hints = digest.source.hints
-    stem = PurePath(digest.source.name).name.split(".")[0]
-    if stem in hosts:
-        return stem
-    for name in ("node", "host"):
-        values = Counter(f[name] for f in fields if name in f)
-        if len(values) == 1:
-            return next(iter(values))
-    if "node" in hints:
-        return hints["node"]
-    pods = {f["pod"] for f in fields if "pod" in f}
-    if len(pods) == 1:
-        return next(iter(pods))
-    for name in ("pod", "container"):
-        if name in hints:
-            return hints[name]
-    return stem or None if several and not pods else None
-
 
 def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     """Join everything that names a process."""
     cast = Cast()
     registry = Registry()
     several = len(digests) > 1
-    hosts_of = _hosts_of_units(digests)
+    hosts_of = hosts_of_units(digests)
     hosts = frozenset(name for d in digests for h in d.uses if (name := d.headers.known[h].fields.get("host")))
     names: dict[Key, Counter[str]] = {}
     keys_of: dict[tuple[int, int], list[Key]] = {}
@@ -170,17 +146,6 @@ def _labels_are_ranks(digests: Sequence[Digest]) -> bool:
     return bool(pairs) and all(rank is None or rank == label for label, rank in pairs) and len({label for label, _ in pairs}) > 1
 
 
-def _hosts_of_units(digests: Sequence[Digest]) -> dict[str, str]:
-    """The host of each pod or service, where its lines name one host."""
-    seen: dict[str, set[str]] = {}
-    for digest in digests:
-        for header in digest.uses:
-            fields = digest.headers.known[header].fields
-            unit = fields.get("pod") or fields.get("service")
-            if unit and "host" in fields:
-                seen.setdefault(unit, set()).add(fields["host"])
-    return {unit: next(iter(hosts)) for unit, hosts in seen.items() if len(hosts) == 1}
-
 
 def _node(fields: dict[str, str], cast: Cast, source: int, hosts_of: dict[str, str]) -> str | None:
     if ip := fields.get("ip"):
@@ -217,19 +182,10 @@ def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None,
         keys.append(("local", scope, local))
     if not keys and name:
         keys.append(("name", scope, name))
-    if not keys and _is_one_ranks_file(digest):
+    if not keys and is_one_ranks_file(digest):
         keys.append(("rank", int(digest.source.hints["rank"])))
     return keys
 
-
-def _is_one_ranks_file(digest: Digest) -> bool:
-    """Whether a source is named after a rank and holds lines of no other: ``tp8_rank3_dies.log`` is named so, too."""
-    hint = digest.source.hints.get("rank")
-    if hint is None:
-        return False
-    fields = [digest.headers.known[h].fields for h in digest.uses]
-    names = {f["process"] for f in fields if "process" in f}
-    return {f["rank"] for f in fields if "rank" in f} <= {hint} and len(names) <= 1 and not any(kind_of(n) in ("api", "engine") for n in names)
 
 
 def _only_one_left(cast: Cast) -> None:
@@ -323,7 +279,7 @@ def _processes(cast: Cast, registry: Registry, keys_of: dict[tuple[int, int], li
         own = sum(digest.uses[h].count for (s, h), p in cast.of_header.items() if s == number)
         if len(inside) == 1 and 2 * own >= digest.lines:  # a launcher's few lines do not make the file its own
             cast.alone[number] = next(iter(inside.values()))
-        elif not inside and _is_one_ranks_file(digest):
+        elif not inside and is_one_ranks_file(digest):
             process = cast.add_rank(int(digest.source.hints["rank"]), cast.source_node.get(number))
             process.sources.add(number)
             cast.alone[number] = process

@@ -102,7 +102,7 @@ def stalled(benign: Sequence[Failure], found: Sequence[Sign]) -> list[Failure]:
     for f in benign:
         last = max([f, *f.copies], key=lambda c: c.line)
         if len(f.copies) >= 2 and f.process is not None and f.process.kind == "engine" and any(text in f.text for text in _stalls()) \
-                and not any(s.source == f.event.source and s.line > last.line for s in found):
+                and not any((s.source == f.event.source and s.line > last.line) or (s.when is not None and s.when > last.high) for s in found):
             hung.append(f)
     return hung
 

@@ -83,6 +83,16 @@ def silent_at_address(failures: Sequence[Failure], cast: Cast) -> tuple[int, str
     return silent[0], node, f"connection errors of other ranks point at {node}, where rank {silent[0]} is the only one that told nothing"
 
 
+def peer_of_all(candidates: Sequence[Failure], cast: Cast) -> str | None:
+    """The one node, or address, that all candidates name as the peer that does not answer; None where one of them is more than a pointer."""
+    peers = [c.fields.get("peer_addr") or c.fields.get("peer_host") for c in candidates if c.role == "symptom"]
+    ranks = {c.process.rank for c in candidates if c.process is not None and c.process.rank is not None}
+    if len(peers) < len(candidates) or None in peers or len(ranks) < 2:
+        return None  # one rank that does not reach its peer may be the one in trouble
+    nodes = {cast.node_of_address.get(peer, peer) for peer in peers if peer}
+    return nodes.pop() if len(nodes) == 1 else None
+
+
 def only_silent(failures: Sequence[Failure], cast: Cast) -> tuple[int, str] | None:
     """The only known rank that told nothing, where all others report a lost peer: ``(rank, why)``."""
     told = {f.process.rank for f in failures if f.process and f.process.rank is not None and f.role in ("initiating", "symptom", "cascade")}

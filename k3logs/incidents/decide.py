@@ -10,7 +10,7 @@ from k3logs.identity.cast import Cast
 from k3logs.identity.facts import Fact
 from k3logs.incidents import consequences, crash, deaths, hang, kernel
 from k3logs.incidents.alive import Sign, stalled
-from k3logs.incidents.blame import name_reported, odd_communicator, rank_in_text, silent_at_address
+from k3logs.incidents.blame import name_reported, odd_communicator, peer_of_all, rank_in_text, silent_at_address
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.exits import Exit
 from k3logs.incidents.failure import Failure
@@ -102,7 +102,13 @@ def decide(scene: Scene) -> Decision:
             return Decision("failure", choice, findings=findings)
         if (silent := silent_at_address(scene.failures, scene.cast)) is not None and all(c.role == "symptom" for c in candidates):
             return Decision("failure", _silent(candidates, silent, scene), ["the log of the silent rank to its end", f"dmesg -T of {silent[1]}"], findings)
-        return Decision("failure", crash.choose(candidates, scene.times, scene.cast.world, scene.exits), findings=findings)
+        choice = crash.choose(candidates, scene.times, scene.cast.world, scene.exits)
+        if choice.root is not None and (target := peer_of_all(candidates, scene.cast)) is not None:
+            # they say that a peer did not answer: none of them is the culprit
+            choice.root.victim_node, choice.rule, choice.blames, choice.ranks = target, "pointer.peer", False, []
+            choice.why = [f"every error is about a peer that does not answer, and all lead to {target}"]
+            return Decision("failure", choice, [f"all logs of {target}, and dmesg -T of it"], findings)
+        return Decision("failure", choice, findings=findings)
     cascades, loud = by_role.get("cascade", []), by_role.get("loud", [])
     if symptoms:
         choice = hang.choose(symptoms, by_role.get("handled", []), scene.collectives, scene.cast, scene.last_seen)

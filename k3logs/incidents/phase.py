@@ -156,7 +156,7 @@ def _reached(failure: Failure, marks: Sequence[Mark]) -> str | None:
     """The furthest mark before the failure: of its own process, of the engine above it, of its node, of any engine by time."""
     source, line, process = failure.event.source, failure.event.first.number, failure.process
     own = [m for m in marks if process is not None and m.process == process.id and m.source == source and m.line < line]
-    near = [m for m in marks if m.source == source and m.line < line and (m.kind != "api" or not own)]
+    near = [m for m in marks if m.source == source and m.line < line and (m.kind != "api" or m.phase == "serving" or not own)]
     # the engine and rank 0 print marks for all: a worker's own older mark does not hold them back
     far = [m for m in marks if m.source != source and m.kind in ("engine", "api") and m.low < failure.low]
     return furthest([*own, *near, *far])

@@ -9,6 +9,7 @@ from k3logs.clocks.when import Times
 from k3logs.events.digest import Digest
 from k3logs.events.record import Event, Line
 from k3logs.identity.cast import Cast
+from k3logs.identity.process import Process
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.fingerprint import fingerprint
@@ -55,7 +56,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     return Suspect(
         rank=rank,
         ranks=ranks,
-        node=failure.victim_node or (victim.node if victim else None) or failure.node,
+        node=_node(failure, victim),
         process=(shown.name if shown else None) or _opening(failure),
         pid=shown.pid if shown else None,
         time=_nanos(failure.low if failure.low != float("-inf") else failure.high) if known else None,
@@ -85,6 +86,14 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
 def phase_of(failure: Failure, marks: Sequence[Mark], digests: Sequence[Digest], running: tuple[set[int], set[int]], failures: Sequence[Failure]) -> str:
     """What the process of a failure was doing when it failed."""
     return of_failure(failure, marks, failure.event, _echoes(failure, failures), running, _grouped(digests, failures))
+
+
+def _node(failure: Failure, victim: Process | None) -> str | None:
+    """The node of the rank that is blamed: the witness's own is none of it, where another rank is meant."""
+    known = failure.victim_node or (victim.node if victim else None)
+    witness = failure.process.rank if failure.process is not None else None
+    other = failure.victim_rank is not None and witness is not None and witness != failure.victim_rank
+    return known or (None if other else failure.node)
 
 
 def _category(failure: Failure, phase: str, choice: Choice) -> str:
