@@ -54,9 +54,9 @@ def signs(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times:
     found = []
     for event in events:
         if not event.chain and mark_of(event.text) == "serving" and any(text in event.text for text in _BEGAN):
-            header = digests[event.source].headers.known[event.first.header]
-            when = times.aligned(event.source, event.first, cast.node_of_event(event))[1]
-            found.append(Sign(event.source, unit_of(header.fields), event.first.number, when, True))
+            fields = digests[event.source].headers.known[event.first.header].fields
+            began = times.aligned(event.source, event.first, cast.node_of_event(event))[1]
+            found.append(Sign(event.source, unit_of(fields), event.first.number, began, True))
     for number, digest in enumerate(digests):
         for header, use in digest.uses.items():
             if _WORKS.search(use.last_text):
