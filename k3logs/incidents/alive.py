@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from k3logs.clocks.when import Times
 from k3logs.events.digest import Digest
@@ -22,13 +24,6 @@ NOTICED = 30.0
 
 QUOTE = 45.0
 """Seconds by which a line's own stamp is older than its wrapper's, where others' are not, that make it a quoted line."""
-
-_BEGAN = ("Application startup complete", "OpenAI server is ready to accept requests")
-_WORKS = re.compile(r"Avg generation throughput: (?!0\.0 )[0-9.]+|\"POST /v1/\S+ HTTP/[0-9.]+\" 200")
-"""vllm/v1/metrics/loggers.py and uvicorn's access log: tokens came out or a request was answered.
-
-An engine that hangs may well have "Running: 0 reqs".
-"""
 
 _MAY_BE = frozenset({"initiating", "first", "loud", "symptom", "cascade"})
 
@@ -53,15 +48,16 @@ def signs(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times:
     """All signs of a deployment at work: each start of serving, and the last work of each server."""
     found = []
     for event in events:
-        if not event.chain and mark_of(event.text) == "serving" and any(text in event.text for text in _BEGAN):
+        if not event.chain and mark_of(event.text) == "serving" and any(text in event.text for text in _data()["began"]):
             fields = digests[event.source].headers.known[event.first.header].fields
             began = times.aligned(event.source, event.first, cast.node_of_event(event))[1]
             found.append(Sign(event.source, unit_of(fields), event.first.number, began, True))
-    for number, digest in enumerate(digests):
-        for header, use in digest.uses.items():
-            if _WORKS.search(use.last_text):
-                when = times.moment(number, header, use.last_time, use.last_envelope, cast.header_node.get((number, header)))
-                found.append(Sign(number, unit_of(digest.headers.known[header].fields), use.last_line, when, False))
+    last = [(number, header, use) for number, digest in enumerate(digests) for header, use in digest.uses.items()]
+    works = pl.Series([use.last_text for *_, use in last], dtype=pl.String).str.contains(_data()["works"]).to_list()
+    for (number, header, use), working in zip(last, works, strict=True):
+        if working:
+            when = times.moment(number, header, use.last_time, use.last_envelope, cast.header_node.get((number, header)))
+            found.append(Sign(number, unit_of(digests[number].headers.known[header].fields), use.last_line, when, False))
     return found
 
 
@@ -91,9 +87,8 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
 
 
 @cache
-def _stalls() -> tuple[str, ...]:
-    data = tomllib.loads((Path(__file__).parent / "data" / "stops.toml").read_text())
-    return tuple(data["stalls"])
+def _data() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "data" / "stops.toml").read_text())
 
 
 def stalled(benign: Sequence[Failure], found: Sequence[Sign]) -> list[Failure]:
@@ -101,7 +96,7 @@ def stalled(benign: Sequence[Failure], found: Sequence[Sign]) -> list[Failure]:
     hung = []
     for f in benign:
         last = max([f, *f.copies], key=lambda c: c.line)
-        if len(f.copies) >= 2 and f.process is not None and f.process.kind == "engine" and any(text in f.text for text in _stalls()) \
+        if len(f.copies) >= 2 and f.process is not None and f.process.kind == "engine" and any(text in f.text for text in _data()["stalls"]) \
                 and not any((s.source == f.event.source and s.line > last.line) or (s.when is not None and s.when > last.high) for s in found):
             hung.append(f)
     return hung
