@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import polars as pl
 
-PROBES = (b"\x1b", b"#033[", "\u2190[".encode(), b"[0;36m(", b"[1;36m(", b"[36m(", b"[33m(", b"\\u001b[", b"\\u001B[", b"^[[")
-"""A chunk with none of these bytes has no colours."""
+_WITHOUT_ESC = r"#033\[|\x{2190}\[|\^\[\[|[\n :\])]\[(?:0;|1;)?3[36]m\("
+"""What tells of colours in a text where no ESC stands."""
 
 # A colour goes as a whole, with its ESC in whatever form: what is left of half of one could be read together with what
 # stands behind it, as ESC ( and a letter select a character set (ECMA-35; those that terminals know are listed).
@@ -20,7 +20,13 @@ _WHOLE = (
 _TAG = r"\x1b(\([A-Za-z_][A-Za-z0-9_:.-]* (?:[A-Za-z0-9_=]+ )?pid=)"
 """A process's tag behind an ESC that lost the rest of its colour."""
 
+_LEFT = r"\[[0-9]{1,2}(?:;[0-9]{1,2})*m|\x1b"
 _BROKEN = r"\[[0-9]{1,2}(?:;[0-9]{1,2})*m(\(|\)|[A-Z])"
+
+
+def may_carry(text: pl.Series) -> pl.Series:
+    """In which texts, of many lines each and beginning with the newline before them, a colour sequence without ESC may stand."""
+    return text.str.contains(_WITHOUT_ESC)
 
 
 def carries(text: pl.Series) -> pl.Series:
@@ -30,10 +36,9 @@ def carries(text: pl.Series) -> pl.Series:
 
 def strip(text: pl.Series) -> pl.Series:
     """The lines without their colour sequences."""
-    return (
-        text.str.replace(_TAG, "$1")
-        .str.replace_all(_WHOLE, "")
-        .str.replace_all(_BROKEN, "$1")
-        .str.replace_all(r"\[0(?:;0)?m", "")
-        .str.replace_all("\x1b", "", literal=True)
-    )
+    text = text.str.replace(_TAG, "$1").str.replace_all(_WHOLE, "")
+    rest = text.str.contains(_LEFT)
+    if not rest.any():
+        return text
+    left = text.filter(rest).str.replace_all(_BROKEN, "$1").str.replace_all(r"\[0(?:;0)?m", "").str.replace_all("\x1b", "", literal=True)
+    return text.scatter(rest.arg_true(), left)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from k3logs.envelopes.json_text import unescape
@@ -17,6 +19,7 @@ FORM = "record_json.record"
 _STRING = r'"\s*:\s*"((?:[^"\\]|\\.)*)"'
 _NUMBER = r'"\s*:\s*"?([0-9]+)'
 _SEPARATOR = "\x1f"
+STAMPS: tuple[tuple[str, ...], ...] = (("RFC3339",), ("DATE", "CLOCK"))
 _KEYS = ("level", "process", "pid", "logger")
 
 
@@ -59,8 +62,10 @@ def header(key: str) -> Header:
     return Header(fields, (FORM,), "record_json", ("DATE", "CLOCK"))
 
 
-def stamps(frame: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], pl.Series]]:
-    """The stamp column with the kind to read it as."""
+def stamps(frame: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], npt.NDArray[np.int64], pl.Series]]:
+    """The stamps by the kind to read them as, with the rows that they stand in."""
     column = frame["stamp"].fill_null("")
-    first = next((s for s in column if s), "")
-    yield (("RFC3339",) if "T" in first and first[-1:] in "Z0123456789" and first[10:11] == "T" else ("DATE", "CLOCK")), column
+    zoned = column.str.contains("^[0-9-]{10}T.*(?:Z|[+-][0-9:]{4,5})$")
+    for kind, chosen in zip(STAMPS, (zoned, ~zoned), strict=True):
+        if chosen.any():
+            yield kind, np.flatnonzero(chosen.to_numpy()), column.filter(chosen)

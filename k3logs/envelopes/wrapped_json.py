@@ -28,15 +28,29 @@ def read(lines: pl.Series) -> pl.DataFrame:
             frame = pl.concat([frame, more.with_columns(rest.gather(more["place"]).alias("place"))], how="diagonal").sort("place")
     text = unescape(frame["body"])
     open_ended = ~text.str.ends_with("\n") & (text.str.len_bytes() >= docker_json.PIECE)
-    text = text.str.strip_suffix("\n").str.strip_chars_end("\r")
-    if ansi.carries(text).any():
-        text = ansi.strip(text)
+    text = _cleaned(text)
     partial = pl.when(open_ended).then(pl.lit("P")).otherwise(pl.lit("F"))
     if "tag" in frame.columns:
         partial = pl.coalesce(pl.col("tag"), partial)
     frame = frame.with_columns(text.alias("text"), partial.alias("partial"))
-    key = pl.concat_str([pl.col(k).fill_null("") if k in frame.columns else pl.lit("") for k in _KEYS], separator=_SEPARATOR)
-    return frame.select("place", "text", "stamp", key.alias("key"))
+    keys = pl.concat_str([pl.col(k).fill_null("") if k in frame.columns else pl.lit("") for k in _KEYS], separator=_SEPARATOR)
+    return frame.select("place", "text", "stamp", keys.alias("key"))
+
+
+def decoded(body: pl.Series) -> pl.Series:
+    """The text of JSON strings, without colours and line end."""
+    return _cleaned(unescape(body))
+
+
+def _cleaned(text: pl.Series) -> pl.Series:
+    text = text.str.strip_suffix("\n").str.strip_chars_end("\r")
+    coloured = ansi.carries(text)
+    return text.scatter(coloured.arg_true(), ansi.strip(text.filter(coloured))) if coloured.any() else text
+
+
+def key(**given: str) -> str:
+    """The key of a line whose header has these fields and no others."""
+    return _SEPARATOR.join(given.get(name, "") for name in _KEYS)
 
 
 def fields(key: str) -> dict[str, str]:

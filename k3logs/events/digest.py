@@ -13,18 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from k3logs.events.extract import Extractor, Rows
-from k3logs.events.gates import Gates, with_neighbours
-from k3logs.events.headers import Headers
+from k3logs.events.alike import Alike
+from k3logs.events.extract import Extractor
+from k3logs.events.gates import AFTER, Gates, with_neighbours
+from k3logs.events.headers import MAX_KEYS, Headers
+from k3logs.events.keys import Hashes
+from k3logs.events.rows import Places, Rows
 from k3logs.events.stamps import NO_TIME
 from k3logs.sources.chunks import CHUNK, chunks
 from k3logs.sources.source import Source
-
-KEEP_ALIKE = 48
-"""Failure lines alike but for numbers that are kept per header."""
-
-KEEP_FACTS = 8
-"""Other lines alike that are kept per header: enough for the communicators that one process opens."""
 
 MAX_TEXT = 16_384
 """Characters of a line that triage looks at; the log itself and ``parse`` keep all."""
@@ -36,6 +33,7 @@ _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL", "E", "F", "WARN"})
 """Levels that keep a line whatever it says (NCCL's WARN is its error level)."""
 
 FIRST_CHUNK = 1 << 20
+_LAST_TEXT = 300
 
 
 @dataclass(slots=True)
@@ -78,31 +76,40 @@ class Digester:
     def __init__(self, extractor: Extractor, gates: Gates, source: Source) -> None:
         self._extractor = extractor
         self._gates = gates
-        self._seen: dict[int, int] = {}
+        self._alike = Alike()
+        self._uses = _Uses()
         self._frames: list[pl.DataFrame] = []
         self._kept = 0
+        self._after = 0
         self._loud = np.zeros(0, np.bool_)
         self._claimed = np.zeros(0, np.bool_)
         self.digest = Digest(source, extractor.headers, pl.DataFrame())
 
     def add(self, data: bytearray, size: int) -> None:
         """Digest one chunk."""
-        rows = self._extractor.chunk(data, size, sites=True)
+        self.add_rows(self._extractor.chunk(data, size, times=False))
+        self.digest.bytes += size
+
+    def add_rows(self, rows: Rows) -> None:
+        """Digest the rows of one chunk; their times need not have been read."""
         digest = self.digest
         if not len(rows):
-            digest.bytes += size
             return
-        kept, hot = self._gates.of(rows.raw.text())
+        kept, hot, keys = self._gates.of_rows(rows)
         self._levels()
-        loud = self._loud[rows.header]
-        kept |= loud
-        kept = with_neighbours(kept, hot | loud) & ~rows.dropped
-        self._use(rows)
-        self._keep(rows, np.flatnonzero(kept), hot | loud)
-        claimed = self._claimed[rows.header]
-        digest.parsed += int(np.count_nonzero(claimed[rows.part == 0]))
+        hot |= self._loud[rows.header]
+        wide = with_neighbours(kept, hot)
+        wide[: self._after] = True
+        self._after = max(0, AFTER - int(np.argmax(hot[::-1]))) if hot.any() else max(0, self._after - len(rows))
+        first, last, present = self._uses.places(rows, len(self._extractor.headers))
+        which = self._admit(rows, np.flatnonzero(wide & ~rows.dropped), hot, keys)
+        wanted = np.zeros(len(rows), np.bool_)
+        wanted[which] = wanted[first] = wanted[last] = True
+        rows.read_times(wanted)
+        self._uses.note(rows, digest.lines, first, last, present)
+        self._keep(rows, which)
+        digest.parsed += int(np.count_nonzero(self._claimed[rows.header] & (rows.part == 0)))
         digest.lines += rows.newlines
-        digest.bytes += size
         if rows.repaired:
             digest.skipped["not UTF-8"] = digest.skipped.get("not UTF-8", 0) + rows.repaired
 
@@ -112,54 +119,26 @@ class Digester:
         if fresh:
             self._loud = np.concatenate([self._loud, np.array([h.level in _LOUD for h in fresh], np.bool_)])
             self._claimed = np.concatenate([self._claimed, np.array([h.dialect is not None for h in fresh], np.bool_)])
+            self._alike.learn(known)
 
-    def _use(self, rows: Rows) -> None:
-        """Note first and last line of every header."""
-        count = np.bincount(rows.header, minlength=len(self._extractor.headers))
-        present = np.flatnonzero(count)
-        order = np.arange(len(rows), dtype=np.int32)
-        first = np.zeros(len(count), np.int32)
-        last = np.zeros(len(count), np.int32)
-        last[rows.header] = order
-        first[rows.header[::-1]] = order[::-1]
-        texts = rows.messages(last[present].astype(np.int64)).str.slice(0, 300).to_list()
-        for header, text in zip(present.tolist(), texts, strict=True):
-            use = self.digest.uses.setdefault(header, Use())
-            a, b = int(first[header]), int(last[header])
-            if not use.count:
-                use.first_line = self.digest.lines + int(rows.number[a]) + 1
-                use.first_time, use.first_envelope = int(rows.time[a]), int(rows.envelope_time[a])
-            use.count += int(count[header])
-            use.last_line = self.digest.lines + int(rows.number[b]) + 1
-            use.last_time, use.last_envelope = int(rows.time[b]), int(rows.envelope_time[b])
-            use.last_text = text
-            dialect = self._extractor.headers.known[header].dialect or "untagged"
-            self.digest.by_dialect[dialect] = self.digest.by_dialect.get(dialect, 0) + int(count[header])
+    def _admit(self, rows: Rows, which: Places, hot: npt.NDArray[np.bool_], keys: Hashes) -> Places:
+        """Those of the rows ``which`` that are kept."""
+        if not len(which):
+            return which
+        if self._kept >= MAX_ROWS:
+            self._skip("beyond the limit", len(which))
+            return which[:0]
+        good = self._alike.admit(rows.header[which], keys[which], hot[which], rows, which)
+        self._skip("alike", int(np.count_nonzero(~good)))
+        return which[good]
 
-    def _keep(self, rows: Rows, which: npt.NDArray[np.int64], hot: npt.NDArray[np.bool_]) -> None:
-        if not len(which) or self._kept >= MAX_ROWS:
-            if len(which):
-                self.digest.skipped["beyond the limit"] = self.digest.skipped.get("beyond the limit", 0) + len(which)
+    def _skip(self, why: str, count: int) -> None:
+        if count:
+            self.digest.skipped[why] = self.digest.skipped.get(why, 0) + count
+
+    def _keep(self, rows: Rows, which: Places) -> None:
+        if not len(which):
             return
-        message = rows.messages(which)
-        mask = message.str.slice(0, 300).str.replace_all("0x[0-9a-f]+|[0-9]+", "#")
-        frame = pl.DataFrame(
-            {
-                "row": which,
-                "header": rows.header[which],
-                "alike": (mask.hash() ^ (pl.Series(rows.header[which]).cast(pl.UInt64) * 0x9E3779B1)).cast(pl.UInt64),
-                "message": message,
-            }
-        ).with_columns(pl.int_range(pl.len()).over("alike").alias("turn"))
-        keys, turns = frame["alike"].to_list(), frame["turn"].to_list()
-        before = [self._seen.get(k, 0) for k in keys]
-        limits = np.where(hot[which], KEEP_ALIKE, KEEP_FACTS).tolist()
-        good = np.array([b + t < limit for b, t, limit in zip(before, turns, limits, strict=True)], np.bool_)
-        for key, n in frame.group_by("alike").len().iter_rows():
-            self._seen[key] = self._seen.get(key, 0) + n
-        if not good.all():
-            self.digest.skipped["alike"] = self.digest.skipped.get("alike", 0) + int(np.count_nonzero(~good))
-        which = which[good]
         kept = pl.DataFrame(
             {
                 "line": rows.number[which].astype(np.int64) + self.digest.lines + 1,
@@ -168,37 +147,76 @@ class Digester:
                 "time": rows.time[which],
                 "envelope_time": rows.envelope_time[which],
                 "grain": rows.grain[which],
-                "message": frame["message"].filter(pl.Series(good)).str.slice(0, MAX_TEXT),
-                "raw": rows.raw.text(which).str.slice(0, MAX_TEXT),
-                "site": self._sites(rows, which),
+                "message": rows.messages(which).str.slice(0, MAX_TEXT),
+                "raw": rows.raws(which).str.slice(0, MAX_TEXT),
+                "site": rows.site_texts(which),
             }
         )
         self._kept += len(kept)
         # the texts are views on the chunk's buffer: copy them out, or the whole chunk lives on
-        self._frames.append(kept.with_columns(pl.col("message", "raw") + ""))
-
-    @staticmethod
-    def _sites(rows: Rows, which: npt.NDArray[np.int64]) -> pl.Series:
-        """Emitter file and line of the wanted rows, empty where there is none."""
-        where = np.full(len(rows), -1, np.int32)
-        base, parts = 0, []
-        for places, site in rows.sites:
-            where[places] = base + np.arange(len(places), dtype=np.int32)
-            base += len(places)
-            parts.append(site)
-        if not parts:
-            return pl.repeat("", len(which), eager=True)
-        wanted = pl.Series(where[which])
-        return pl.concat(parts).gather(wanted.set(wanted < 0, None)).fill_null("") + ""
+        self._frames.append(kept.with_columns(pl.col("message", "raw", "site") + ""))
 
     def finish(self) -> Digest:
         """The digest of all chunks added."""
+        rest = self._extractor.rest()
+        if rest is not None:
+            self.add_rows(rest)
+        digest, headers = self.digest, self._extractor.headers
         if self._frames:
-            self.digest.rows = pl.concat(self._frames).rechunk()
-        if self._extractor.headers.overflowed:
-            forms = ", ".join(sorted(self._extractor.headers.overflowed))
-            self.digest.notices.append(f"more than 20000 different headers ({forms}): the rest is known by its form alone")
-        return self.digest
+            digest.rows = pl.concat(self._frames).rechunk()
+        digest.uses = self._uses.all()
+        for number, use in digest.uses.items():
+            dialect = headers.known[number].dialect or "untagged"
+            digest.by_dialect[dialect] = digest.by_dialect.get(dialect, 0) + use.count
+        if headers.overflowed:
+            forms = ", ".join(sorted(headers.overflowed))
+            digest.notices.append(f"more than {MAX_KEYS} different headers ({forms}): the rest is known by its form alone")
+        return digest
+
+
+class _Uses:
+    """The :class:`Use` of every header, as columns until the end."""
+
+    _COLUMNS = ("count", "first_line", "last_line", "first_time", "last_time", "first_envelope", "last_envelope")
+
+    def __init__(self) -> None:
+        self._columns = {name: np.zeros(0, np.int64) for name in self._COLUMNS}
+        self._texts: list[str] = []
+
+    def places(self, rows: Rows, headers: int) -> tuple[Places, Places, Places]:
+        """First and last row of each header in a chunk, and which headers those are."""
+        count = np.bincount(rows.header, minlength=headers)
+        present = np.flatnonzero(count)
+        order = np.arange(len(rows), dtype=np.int64)
+        first, last = np.zeros(headers, np.int64), np.zeros(headers, np.int64)
+        last[rows.header] = order
+        first[rows.header[::-1]] = order[::-1]
+        more = headers - len(self._texts)
+        if more > 0:
+            self._columns = {name: np.concatenate([column, np.zeros(more, np.int64)]) for name, column in self._columns.items()}
+            self._texts += [""] * more
+        self._columns["count"] += count
+        return first[present], last[present], present
+
+    def note(self, rows: Rows, lines: int, first: Places, last: Places, present: Places) -> None:
+        """Take in a chunk that begins after ``lines`` lines; the times of its ``first`` and ``last`` rows have been read."""
+        own = self._columns
+        new = own["last_line"][present] == 0
+        for name, column, shift in (("line", rows.number, lines + 1), ("time", rows.time, 0), ("envelope", rows.envelope_time, 0)):
+            own[f"first_{name}"][present[new]] = column[first[new]].astype(np.int64) + shift
+            own[f"last_{name}"][present] = column[last].astype(np.int64) + shift
+        for header, text in zip(present.tolist(), rows.messages(last).str.slice(0, _LAST_TEXT).to_list(), strict=True):
+            self._texts[header] = text
+
+    def all(self) -> dict[int, Use]:
+        """Header number -> its use, in the order in which the log first has them."""
+        present = np.flatnonzero(self._columns["count"])
+        present = present[np.argsort(self._columns["first_line"][present], kind="stable")]
+        columns = {name: column[present].tolist() for name, column in self._columns.items()}
+        found = {}
+        for place, header in enumerate(present.tolist()):
+            found[header] = Use(**{name: column[place] for name, column in columns.items()}, last_text=self._texts[header])
+        return found
 
 
 def digest(source: Source, extractor: Extractor, gates: Gates, size: int = CHUNK, progress: Callable[[str, int], None] | None = None) -> Digest:

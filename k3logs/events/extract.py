@@ -1,75 +1,39 @@
 """One chunk of bytes -> what is known of each of its lines. The only place where log bytes are read.
 
-    cut into lines -> colours off -> wrappers peeled, again and again -> one dialect header -> message
+    cut into lines -> colours off -> wrappers peeled, again and again -> pieces joined -> one dialect header -> message
 
 ``parse`` keeps every line of the result, ``triage`` those that matter; both come from here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from k3logs.envelopes import ansi, record_json, wrapped_json
-from k3logs.events.headers import Codes, Header, Headers, KeyColumn
-from k3logs.events.lines import Cut, Lines, cut, from_series
-from k3logs.events.partials import Joiner
+from k3logs.envelopes import ansi, docker_json, record_json, wrapped_json
+from k3logs.events.headers import Header, Headers, KeyColumn
+from k3logs.events.lines import PAD, Lines, cut, from_series, views
+from k3logs.events.partials import First, Joiner, Whole
 from k3logs.events.peel import Peeled, Peeler, Places
-from k3logs.events.stamps import NO_TIME, Nanos, StampReader
+from k3logs.events.rows import Mask, Pieces, Rows
+from k3logs.events.stamps import StampReader
 from k3logs.grammar.bundle import Bundle
 
 MAX_LAYERS = 8
 """Wrappers around wrappers; more than four have not been seen."""
 
+_BLOCK = 400
+"""Lines looked over at once for what few logs have."""
+
 _BRACE = 123
+_CUT, _LAST = 1, 2
+_PIECE = {"P": _CUT, "F": _LAST}
 
-
-@dataclass(slots=True)
-class Rows:
-    """What a chunk's lines are, one element per line (or part of a line).
-
-    Attributes:
-        number: lines of the source before this one, in this chunk.
-        header: number of the line's header in ``Extractor.headers``.
-        envelope_time, time: read time and emitter's time, ns; :data:`NO_TIME` where there is none.
-        grain: resolution of ``time``, ns.
-        dropped: pieces that were joined to an earlier row.
-    """
-
-    raw: Lines
-    number: npt.NDArray[np.int32]
-    part: npt.NDArray[np.int16]
-    header: Codes
-    envelope_time: Nanos
-    time: Nanos
-    grain: npt.NDArray[np.int64]
-    blocks: list[Lines]
-    block: npt.NDArray[np.int16]
-    place: npt.NDArray[np.int32]
-    dropped: npt.NDArray[np.bool_]
-    newlines: int
-    repaired: int
-    sites: list[tuple[Places, pl.Series]] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.number)
-
-    def messages(self, rows: npt.NDArray[np.int64]) -> pl.Series:
-        """Message texts of ``rows``, copied out of the chunk."""
-        block = self.block[rows]
-        if len(self.blocks) == 1 or not block.any():
-            return self.blocks[0].text(self.place[rows]).rename("message")
-        parts, places = [], []
-        for n in np.unique(block):
-            inside = np.flatnonzero(block == n)
-            parts.append(self.blocks[n].text(self.place[rows[inside]]))
-            places.append(inside)
-        order = np.argsort(np.concatenate(places))
-        return pl.concat(parts)[order].rename("message")
+Rewritten = list[tuple[Places, pl.Series]]
+"""Rows with the text that stands for theirs from now on."""
 
 
 class Extractor:
@@ -85,107 +49,153 @@ class Extractor:
         self._envelopes = Peeler(bundle.envelopes, self.headers, dialect=False)
         self._dialects = Peeler(bundle.dialects, self.headers, dialect=True)
         self._json_stamp = StampReader(("RFC3339",))
+        self._record_stamps = {kind: StampReader(kind) for kind in record_json.STAMPS}
         self._json_keys = KeyColumn()
-        self.joiner = Joiner()
+        self._joiner = Joiner()
+        self._piece = np.zeros(1, np.uint8)
+        self._streams: dict[tuple[str, ...], int] = {}
+        self._stream = np.zeros(1, np.int32)
+        self._before = 0
 
-    def chunk(self, data: bytearray, size: int, sites: bool = False) -> Rows:
+    def chunk(self, data: bytearray, size: int, times: bool = True) -> Rows:
         """Read ``data[:size]``: whole lines, with ``lines.PAD`` bytes behind.
 
         Args:
-            sites: keep emitter file and line of each record (for the event table).
+            times: read all stamps now; else :meth:`Rows.read_times` does it later.
         """
         pieces = cut(data, size)
-        rows = self._rows(pieces)
-        main = rows.blocks[0]
-        rest: Places = np.arange(len(main), dtype=np.int64)
-        if any(data.find(probe, 0, size) >= 0 for probe in ansi.PROBES):
-            coloured = np.flatnonzero(ansi.carries(main.text()).to_numpy())
-            if len(coloured):
-                self._derive(rows, ansi.strip(main.text(coloured)), coloured, sites)
-                rest = np.setdiff1d(rest, coloured, assume_unique=True)
-        self._read(rows, 0, rest, sites, 0)
-        for row, text in self.joiner.carry():
-            self._derive(rows, pl.Series([text]), np.array([row]), sites, done=True)
+        rows = Rows.of(pieces)
+        rest: Places = np.arange(len(rows), dtype=np.int64)
+        coloured = self._coloured(rows.raw, pieces.escapes)
+        done = np.zeros(len(rows), np.bool_)
+        rewritten: Rewritten = []
+        if len(coloured):
+            rewritten.append((coloured, ansi.strip(rows.raw.text(coloured))))
+            rest = _without(rest, coloured, len(rows))
+        self._unwrap(rows, done, rows.blocks[0], rest, rewritten)
+        for _ in range(MAX_LAYERS):
+            if not rewritten:
+                break
+            block = self._derive(rows, rewritten)
+            rewritten = []
+            self._unwrap(rows, done, block, np.arange(len(block), dtype=np.int64), rewritten)
+        self._join(rows)
+        self._read(rows, done)
+        self._before += rows.newlines
+        if times:
+            rows.read_times()
         return rows
 
-    @staticmethod
-    def _rows(pieces: Cut) -> Rows:
-        raw = pieces.lines
-        main = Lines(raw.buffer, raw.owner, raw.start.copy(), raw.end.copy(), raw.row)
-        count = len(raw)
-        return Rows(raw, pieces.number, pieces.part, np.zeros(count, np.int32), np.full(count, NO_TIME, np.int64),
-                    np.full(count, NO_TIME, np.int64), np.zeros(count, np.int64), [main], np.zeros(count, np.int16),
-                    np.arange(count, dtype=np.int32), np.zeros(count, np.bool_), pieces.newlines, pieces.repaired)
+    def rest(self) -> Rows | None:
+        """At the end of the source: lines whose last piece never came, as a chunk of their own."""
+        open_ = self._joiner.rest()
+        if not open_:
+            return None
+        text = "".join(whole.text.replace("\n", " ") + "\n" for whole in open_).encode()
+        rows = Rows.of(cut(bytearray(text + bytes(PAD)), len(text)))
+        done = np.zeros(len(rows), np.bool_)
+        for row, whole in enumerate(open_):
+            self._place(rows, row, whole)
+        rows.take_stamps(range(len(open_)))
+        self._read(rows, done)
+        rows.newlines = 0
+        rows.read_times()
+        return rows
 
-    def _read(self, rows: Rows, block: int, rest: Places, sites: bool, depth: int, joined: bool = False) -> None:
-        """Peel the lines ``rest`` of a block down to their messages; ``joined`` where its pieces are together already."""
-        lines = rows.blocks[block]
-        every = rest
+    # ---- wrappers ------------------------------------------------------------
+    @staticmethod
+    def _coloured(lines: Lines, escapes: npt.NDArray[np.int64]) -> Places:
+        """Lines with colours, whole or broken."""
+        found: Places = np.searchsorted(lines.end, escapes)
+        keep = found < len(lines)
+        keep[1:] &= found[1:] != found[:-1]
+        found = found[keep]
+        edges = np.append(lines.start[::_BLOCK], lines.end[-1:] + 1)
+        edges[1:] -= 1
+        blocks = ansi.may_carry(views(lines.buffer, lines.owner, edges[:-1], np.diff(edges)))
+        suspect = np.repeat(blocks.to_numpy(), _BLOCK)[: len(lines)]
+        suspect[:1] = True  # no newline stands before it
+        places = np.flatnonzero(suspect)
+        return np.union1d(found, places[ansi.carries(lines.text(places)).to_numpy()])
+
+    def _unwrap(self, rows: Rows, done: Mask, lines: Lines, rest: Places, rewritten: Rewritten) -> None:
+        """Peel all wrappers off the lines ``rest`` of a block; those whose text changes on the way are put into ``rewritten``."""
         for _ in range(MAX_LAYERS):
-            if not len(rest):
-                break
             braces = rest[lines.buffer[lines.start[rest]] == _BRACE]
-            if len(braces) and depth < MAX_LAYERS:
-                taken = self._json(rows, block, braces, sites, depth)
-                if len(taken):
-                    rest = np.setdiff1d(rest, taken, assume_unique=True)
-                    every = np.setdiff1d(every, taken, assume_unique=True)
-            found = self._envelopes.peel(lines, rest)
-            for peeled in found:
-                self._note(rows, lines, peeled, envelope=True)
-            rest = np.concatenate([p.place for p in found]) if found else rest[:0]
-        if not joined:
-            every = self._join(rows, block, every, sites, depth)
-        for peeled in self._dialects.peel(lines, every, sites):
-            self._note(rows, lines, peeled, envelope=False)
-            if peeled.site is not None:
-                rows.sites.append((lines.row[peeled.place].astype(np.int64), peeled.site))
+            if len(braces):
+                rest = _without(rest, self._json(rows, done, lines, braces, rewritten), len(lines))
+            peeled = self._envelopes.peel(lines, rest)
+            if peeled is None:
+                return
+            self._note(rows, lines, peeled, envelope=True)
+            rest = peeled.place
 
     def _note(self, rows: Rows, lines: Lines, peeled: Peeled, envelope: bool) -> None:
         row = lines.row[peeled.place]
         rows.header[row] = self.headers.below(rows.header[row], peeled.header)
-        stamped = peeled.stamp != NO_TIME
-        target = rows.envelope_time if envelope else rows.time
-        target[row[stamped]] = peeled.stamp[stamped]
+        for spans in peeled.stamps:
+            rows.stamps.append(Pieces(lines.row[spans.place].astype(np.int64), lines, spans.start, spans.size, spans.reader, envelope))
         if not envelope:
-            rows.grain[row[stamped]] = peeled.grain[stamped]
+            for spans in peeled.sites:
+                rows.sites.append(Pieces(lines.row[spans.place].astype(np.int64), lines, spans.start, spans.size))
 
-    def _derive(self, rows: Rows, text: pl.Series, places: npt.NDArray[np.int64], sites: bool, depth: int = 0,
-                done: bool = False, joined: bool = False) -> None:
-        """Go on with rewritten text in place of some rows' own."""
-        block = from_series(text, places.astype(np.int32))
+    @staticmethod
+    def _derive(rows: Rows, rewritten: Rewritten) -> Lines:
+        """A block of rewritten text, in place of some rows' own."""
+        row = np.concatenate([places for places, _ in rewritten])
+        block = from_series(pl.concat([text.rename("") for _, text in rewritten]), row.astype(np.int32))
         rows.blocks.append(block)
-        rows.block[places] = len(rows.blocks) - 1
-        rows.place[places] = np.arange(len(block), dtype=np.int32)
-        if not done:
-            self._read(rows, len(rows.blocks) - 1, np.arange(len(block), dtype=np.int64), sites, depth + 1, joined)
+        rows.block[row], rows.place[row] = len(rows.blocks) - 1, np.arange(len(row), dtype=np.int32)
+        return block
 
-    # ---- wrappers that are JSON ------------------------------------------------
-    def _json(self, rows: Rows, block: int, braces: Places, sites: bool, depth: int) -> Places:
-        """Unwrap lines that are JSON objects of a known kind; returns the places that were."""
-        lines = rows.blocks[block]
-        text = lines.text(braces)
-        frame = wrapped_json.read(text)
-        wrapped = frame["place"].to_numpy()
-        taken: list[Places] = []
-        if len(wrapped):
-            taken.append(self._wrapped(rows, lines, braces[wrapped], frame, sites, depth))
-        others = np.delete(np.arange(len(braces)), wrapped)
+    def _json(self, rows: Rows, done: Mask, lines: Lines, braces: Places, rewritten: Rewritten) -> Places:
+        """Unwrap lines that are JSON objects of a known kind; returns the places that are not read any further here."""
+        split = docker_json.split(lines.buffer, lines.start[braces].astype(np.int64), lines.end[braces].astype(np.int64))
+        gone = [self._docker(rows, lines, braces[split.which], split, rewritten)]
+        others = _without(braces, braces[split.which], len(lines))
         if len(others):
-            taken.append(self._records(rows, lines, braces[others], text.gather(others), sites, depth))
-        return np.concatenate(taken)
+            frame = wrapped_json.read(lines.text(others))
+            wrapped = others[frame["place"].to_numpy()]
+            self._wrapped(rows, lines, wrapped, frame, rewritten)
+            gone += [wrapped, self._records(rows, done, lines, _without(others, wrapped, len(lines)))]
+        return np.concatenate(gone)
 
-    def _wrapped(self, rows: Rows, lines: Lines, places: Places, frame: pl.DataFrame, sites: bool, depth: int) -> Places:
+    def _docker(self, rows: Rows, lines: Lines, places: Places, split: docker_json.Split, rewritten: Rewritten) -> Places:
+        """Docker's own json-file: most of its lines need no decoding and are read where they stand."""
+        if not len(places):
+            return places
         row = lines.row[places].astype(np.int64)
-        header = self._json_keys.number(
-            frame["key"], lambda fresh, _: [self.headers.single(wrapped_json.FORM, k, partial(_wrapped_header, k)) for k in fresh])
+        kinds = [self._json_header(wrapped_json.key(stream=stream, partial="F")) for stream in docker_json.STREAMS]
+        rows.header[row] = self.headers.below(rows.header[row], np.array(kinds, np.int32)[split.stderr.astype(np.int64)])
+        rows.stamps.append(Pieces(row, lines, split.stamp, split.stamp_size.astype(np.int32), self._json_stamp, envelope=True))
+        lines.start[places], lines.end[places] = split.start, split.end
+        text = lines.text(places)
+        escaped = np.flatnonzero(text.str.contains("\\", literal=True).to_numpy())
+        if len(escaped):
+            rewritten.append((row[escaped], wrapped_json.decoded(text.gather(escaped))))
+        decoded: Places = places[escaped]
+        return decoded
+
+    def _wrapped(self, rows: Rows, lines: Lines, places: Places, frame: pl.DataFrame, rewritten: Rewritten) -> None:
+        if not len(places):
+            return
+        row = lines.row[places].astype(np.int64)
+        header = self._json_keys.number(frame["key"], lambda fresh, _: [self._json_header(key) for key in fresh])
         rows.header[row] = self.headers.below(rows.header[row], header)
         stamped = frame["stamp"].is_not_null().to_numpy()
-        rows.envelope_time[row[stamped]] = self._json_stamp.read(frame["stamp"].drop_nulls())[0]
-        self._derive(rows, frame["text"], row, sites, depth)
-        return places
+        if stamped.any():
+            stamps = from_series(frame["stamp"].drop_nulls(), row[stamped].astype(np.int32))
+            rows.stamps.append(Pieces(row[stamped], stamps, stamps.start.astype(np.int64), stamps.end - stamps.start, self._json_stamp, envelope=True))
+        rewritten.append((row, frame["text"]))
 
-    def _records(self, rows: Rows, lines: Lines, places: Places, text: pl.Series, sites: bool, depth: int) -> Places:
+    def _json_header(self, key: str) -> int:
+        return self.headers.single(wrapped_json.FORM, key, partial(_wrapped_header, key))
+
+    def _records(self, rows: Rows, done: Mask, lines: Lines, places: Places) -> Places:
+        text = lines.text(places)
+        coloured = ansi.carries(text)
+        if coloured.any():
+            text = text.scatter(coloured.arg_true(), ansi.strip(text.filter(coloured)))
         frame = record_json.read(text)
         good = np.flatnonzero(frame["ok"].is_not_null().to_numpy())
         if not len(good):
@@ -195,52 +205,84 @@ class Extractor:
         header = self._json_keys.number(
             frame["key"], lambda fresh, _: [self.headers.single(record_json.FORM, k, partial(record_json.header, k)) for k in fresh])
         rows.header[row] = self.headers.below(rows.header[row], header)
-        for kind, stamps in record_json.stamps(frame):
-            read, grain = StampReader(kind).read(stamps)
-            rows.time[row], rows.grain[row] = read, grain
-        self._derive(rows, frame["text"], row, sites, depth, done=True)
+        for kind, which, stamps in record_json.stamps(frame):
+            rows.time[row[which]], rows.grain[row[which]] = self._record_stamps[kind].read_text(stamps)
+        self._derive(rows, [(row, frame["text"])])
+        done[row] = True
         return places
 
     # ---- lines in pieces -------------------------------------------------------
-    def _join(self, rows: Rows, block: int, places: Places, sites: bool, depth: int) -> Places:
-        """Join the pieces of cut lines; returns the places that go on as they are."""
-        known = self.headers.known
-        header = rows.header[rows.blocks[block].row[places]]
-        present = np.unique(header)
-        cutting = [h for h in present.tolist() if known[h].fields.get("partial")]
-        if not cutting or (not self.joiner._open and not any(known[h].fields["partial"] == "P" for h in cutting)):
-            return places
-        lines = rows.blocks[block]
-        stream = {h: _stream(known[h]) for h in cutting}
-        busy = {stream[h] for h in cutting if known[h].fields["partial"] == "P"} | set(self.joiner._open)
-        concerned = np.isin(header, [h for h in cutting if stream[h] in busy])
-        texts = lines.text(places[concerned])
-        kept: list[int] = []
+    def _join(self, rows: Rows) -> None:
+        """Join the pieces of lines that the runtime cut."""
+        self._learn_pieces()
+        piece = self._piece[rows.header]
+        waiting = self._joiner.waiting
+        if not waiting and not (piece == _CUT).any():
+            return
+        among = np.flatnonzero(piece)
+        among = among[np.argsort(self._stream[rows.header[among]], kind="stable")]
+        stream = self._stream[rows.header[among]]
+        opens = piece[among] == _CUT
+        same = np.zeros(len(among), np.bool_)
+        same[1:] = stream[1:] == stream[:-1]
+        follows = np.zeros(len(among), np.bool_)
+        follows[1:] = opens[:-1] & same[1:]
+        if waiting:
+            follows |= ~same & np.isin(stream, waiting)
+        concerned = np.sort(among[opens | follows])
+        if not len(concerned):
+            return
+        texts = rows.messages(concerned).to_list()
+        raws = rows.raws(concerned).to_list()
+        wanted = np.zeros(len(rows), np.bool_)
+        wanted[concerned] = True
+        rows.read_times(wanted)
         finished: dict[int, str] = {}
-        for place, text, number in zip(places[concerned].tolist(), texts, header[concerned].tolist(), strict=True):
-            name, closes = stream[number], known[number].fields["partial"] == "F"
-            if closes and not self.joiner.waits(name):
-                kept.append(place)
-                continue
-            row = int(lines.row[place])
-            done = self.joiner.add(name, row, text, closes)
-            if done is None:
+        for row, text, raw in zip(concerned.tolist(), texts, raws, strict=True):
+            first = First(self._before + int(rows.number[row]), int(rows.part[row]), int(rows.header[row]), raw, int(rows.envelope_time[row]))
+            whole = self._joiner.add(int(self._stream[rows.header[row]]), first, text, bool(piece[row] == _LAST))
+            if whole is None:
                 rows.dropped[row] = True
                 continue
-            first, whole, _ = done
-            rows.dropped[row] = row != first
-            rows.dropped[first] = False
-            finished[first] = whole
+            self._place(rows, row, whole)
+            finished[row] = whole.text
+        rows.take_stamps(list(finished))
         if finished:
-            self._derive(rows, pl.Series(list(finished.values())), np.array(list(finished)), sites, depth, joined=True)
-        return np.sort(np.concatenate([places[~concerned], np.array(kept, np.int64)]))
+            self._derive(rows, [(np.array(list(finished), np.int64), pl.Series(list(finished.values())))])
+
+    def _place(self, rows: Rows, row: int, whole: Whole) -> None:
+        first = whole.first
+        rows.take_place(row, first.line - self._before, first.part, first.header, first.raw, first.envelope_time)
+
+    def _learn_pieces(self) -> None:
+        fresh = self.headers.known[len(self._piece) :]
+        if not fresh:
+            return
+        piece = [_PIECE.get(header.fields.get("partial", ""), 0) for header in fresh]
+        names = [tuple(header.fields.get(name, "") for name in ("node", "namespace", "pod", "container", "stream")) for header in fresh]
+        self._piece = np.concatenate([self._piece, np.array(piece, np.uint8)])
+        self._stream = np.concatenate([self._stream, np.array([self._streams.setdefault(n, len(self._streams)) for n in names], np.int32)])
+
+    # ---- what is left ------------------------------------------------------------
+    def _read(self, rows: Rows, done: Mask) -> None:
+        """Peel one dialect's header off each line."""
+        open_ = ~(done | rows.dropped)
+        for number, lines in enumerate(rows.blocks):
+            row = lines.row
+            among = np.flatnonzero(open_[row] & (rows.block[row] == number))
+            peeled = self._dialects.peel(lines, among) if len(among) else None
+            if peeled is not None:
+                self._note(rows, lines, peeled, envelope=False)
 
 
 def _wrapped_header(key: str) -> Header:
     return Header(wrapped_json.fields(key), (wrapped_json.FORM,))
 
 
-def _stream(header: Header) -> str:
-    return "\0".join(header.fields.get(name, "") for name in ("node", "namespace", "pod", "container", "stream"))
-
-
+def _without(places: Places, gone: Places, count: int) -> Places:
+    """``places`` (below ``count``) but for those in ``gone``."""
+    if not len(gone):
+        return places
+    kept = np.ones(count, np.bool_)
+    kept[gone] = False
+    return places[kept[places]]

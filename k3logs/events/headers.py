@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from k3logs.events.keys import Numbers, mixed
+
 MAX_KEYS = 20_000
 """Different keys of one form that are parsed; further ones are known by their form alone, and coverage says so."""
 
@@ -27,6 +29,7 @@ class Header:
 
     @property
     def level(self) -> str:
+        """How loud the line is, as printed; empty where it says nothing of that."""
         return self.fields.get("level", "")
 
 
@@ -37,29 +40,37 @@ class Headers:
         self.known: list[Header] = [Header()]
         self._layer: dict[tuple[int, int], int] = {}
         self._single: dict[tuple[str, str], int] = {}
+        self._pairs = Numbers()
         self.overflowed: set[str] = set()
 
     def __len__(self) -> int:
         return len(self.known)
 
+    def add(self, header: Header) -> int:
+        """A number for a header of one layer."""
+        self.known.append(header)
+        return len(self.known) - 1
+
     def single(self, form: str, key: str, make: Callable[[], Header]) -> int:
-        """The number of a header that is one layer."""
+        """The number of a header of one layer that has a key of its own, made when it is new."""
         number = self._single.get((form, key))
         if number is None:
-            number = len(self.known)
-            self.known.append(make())
-            self._single[form, key] = number
+            number = self._single[form, key] = self.add(make())
         return number
 
     def below(self, outer: Codes, inner: Codes) -> Codes:
         """Numbers of ``inner`` headers that stand behind ``outer`` ones, element by element."""
-        width = len(self.known)
-        pair = outer.astype(np.int64) * width + inner
-        seen, places = np.unique(pair, return_inverse=True)
-        numbers = np.empty(len(seen), np.int32)
-        for n, value in enumerate(seen.tolist()):
-            numbers[n] = self._below(value // width, value % width)
-        return numbers[places]
+        if not outer.any():
+            return inner
+        pairs = (outer.astype(np.uint64) << np.uint64(32)) | inner.astype(np.uint64)
+        keys = mixed(pairs)
+        numbers = self._pairs.find(keys)
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            fresh = np.unique(pairs[unknown])
+            self._pairs.add(mixed(fresh), [self._below(pair >> 32, pair & 0xFFFFFFFF) for pair in fresh.tolist()])
+            numbers[unknown] = self._pairs.find(keys[unknown])
+        return numbers
 
     def _below(self, outer: int, inner: int) -> int:
         if not outer or not inner:
@@ -102,7 +113,7 @@ class KeyColumn:
             grown = np.full(max(top + 1, 2 * len(self.table)), -1, np.int32)
             grown[: len(self.table)] = self.table
             self.table = grown
-        numbers = self.table[codes]
+        numbers: Codes = self.table[codes]
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown):
             fresh, places = np.unique(codes[unknown], return_index=True)

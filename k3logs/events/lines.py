@@ -18,6 +18,8 @@ PAD = 64
 """Zero bytes that every buffer has behind its last line, so that a look ahead never leaves it."""
 
 _STEP = 1 << 16
+_INLINE = 12
+_NEWLINE, _RETURN, _ESCAPE, _SPACE = 10, 13, 27, 32
 
 
 @dataclass(slots=True)
@@ -50,6 +52,12 @@ class Lines:
         return views(self.buffer, self.owner, start, size)
 
 
+def windows(buffer: Bytes, start: npt.NDArray[np.int64], width: int) -> Bytes:
+    """The ``width`` bytes from each start on, one row each; ``buffer`` must have that many behind the last one."""
+    rows: npt.NDArray[Any] = np.ndarray((len(buffer) - width + 1,), f"V{width}", buffer, strides=(1,))
+    return rows[start].view(np.uint8).reshape(len(start), width)
+
+
 def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints) -> pl.Series:
     """Build an Arrow ``string_view`` array over a buffer: 16 bytes a string, short ones inlined.
 
@@ -59,12 +67,12 @@ def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints) -> pl.Series
     view = np.zeros((count, 4), np.int32)
     view[:, 0] = size
     view[:, 3] = start
-    words = np.ndarray((len(buffer) - 3,), "<i4", buffer, strides=(1,))  # type: ignore[arg-type]
+    words = np.ndarray((len(buffer) - 3,), "<i4", buffer, strides=(1,))
     view[:, 1] = words[start]
-    short = np.flatnonzero(size <= 12)
+    short = np.flatnonzero(size <= _INLINE)
     if len(short):
-        letters = buffer[start[short][:, None] + np.arange(12, dtype=np.int32)]
-        letters[np.arange(12) >= size[short][:, None]] = 0
+        letters = windows(buffer, start[short].astype(np.int64), _INLINE)
+        letters[np.arange(_INLINE) >= size[short][:, None]] = 0
         view[short, 1:] = letters.view("<i4")
     array = pa.Array.from_buffers(pa.string_view(), count, [None, pa.py_buffer(view), owner])
     return pl.Series("text", array, dtype=pl.String)
@@ -119,8 +127,12 @@ def _is_utf8(chunk: bytearray, size: int) -> bool:
 
 @dataclass(slots=True)
 class Cut:
-    """A chunk cut into lines: ``number`` counts newlines seen in the chunk before the line, ``part`` the
-    pieces of one line that ``\\r`` (a progress bar) separates.
+    """A chunk cut into lines.
+
+    Attributes:
+        number: newlines in the chunk before each line.
+        part: place among the pieces of one line that ``\\r`` (a progress bar) separates.
+        escapes: places in the chunk of the byte that opens a colour sequence.
     """
 
     lines: Lines
@@ -128,6 +140,7 @@ class Cut:
     part: npt.NDArray[np.int16]
     newlines: int
     repaired: int
+    escapes: npt.NDArray[np.int64]
 
 
 def cut(chunk: bytearray, size: int) -> Cut:
@@ -138,33 +151,44 @@ def cut(chunk: bytearray, size: int) -> Cut:
     """
     repaired = repair_utf8(chunk, size)
     buffer = np.frombuffer(chunk, np.uint8)
-    body = buffer[:size]
-    newline = np.flatnonzero(body == 10).astype(np.int32)
-    if chunk.find(b"\r", 0, size) < 0:
+    control = _below_space(buffer, size)
+    kind = buffer[control]
+    newline = control[kind == _NEWLINE].astype(np.int32)
+    escapes = control[kind == _ESCAPE]
+    if not (kind == _RETURN).any():
         start = np.empty_like(newline)
         start[:1] = 0
         start[1:] = newline[:-1] + 1
         number = np.arange(len(newline), dtype=np.int32)
         lines = Lines(buffer, pa.py_buffer(chunk), start, newline, number)
-        return Cut(lines, number, np.zeros(len(newline), np.int16), len(newline), repaired)
-    returns = np.flatnonzero(body == 13).astype(np.int32)
-    after = buffer[returns + 1]
-    lone = returns[(after != 10) & (after != 13)]
-    end = np.sort(np.concatenate([newline, lone]))
-    start = np.empty_like(end)
+        return Cut(lines, number, np.zeros(len(newline), np.int16), len(newline), repaired, escapes)
+    ends = control[(kind == _NEWLINE) | (kind == _RETURN)].astype(np.int32)
+    # of several returns in a row, or some before a newline, only the last one ends a piece, and none of them belongs to it
+    follows = np.diff(ends, prepend=np.int32(-2)) == 1
+    run_start = ends[np.maximum.accumulate(np.where(follows & (buffer[ends - 1] == _RETURN), 0, np.arange(len(ends))))]
+    last = np.ones(len(ends), np.bool_)
+    last[:-1] = ~((buffer[ends[:-1]] == _RETURN) & follows[1:])
+    end, close = run_start[last], ends[last]
+    start = np.empty_like(close)
     start[:1] = 0
-    start[1:] = end[:-1] + 1
-    closes = buffer[end] == 10
+    start[1:] = close[:-1] + 1
+    closes = buffer[close] == _NEWLINE
     number = (np.cumsum(closes) - closes).astype(np.int32)
-    for _ in range(3):
-        trailing = (end > start) & (buffer[np.maximum(end - 1, 0)] == 13)
-        if not trailing.any():
-            break
-        end = end - trailing
     keep = closes | (end > start)
     start, end, number = start[keep], end[keep], number[keep]
     index = np.arange(len(number), dtype=np.int32)
-    opens = np.ones(len(number), bool)
+    opens = np.ones(len(number), np.bool_)
     opens[1:] = number[1:] != number[:-1]
     part = (index - np.maximum.accumulate(np.where(opens, index, 0))).astype(np.int16)
-    return Cut(Lines(buffer, pa.py_buffer(chunk), start, end, index), number, part, len(newline), repaired)
+    return Cut(Lines(buffer, pa.py_buffer(chunk), start, end, index), number, part, len(newline), repaired, escapes)
+
+
+def _below_space(buffer: Bytes, size: int) -> npt.NDArray[np.int64]:
+    """Places of control characters in ``buffer[:size]``: eight bytes are passed over at once where none of them is one."""
+    whole = (size + 7) // 8
+    flags = np.zeros(whole * 8, np.bool_)
+    np.less(buffer[:size], _SPACE, out=flags[:size])
+    words = np.flatnonzero(flags.view(np.uint64))
+    inside = np.flatnonzero(flags.reshape(whole, 8)[words])
+    found: npt.NDArray[np.int64] = (words[inside >> 3] << 3) + (inside & 7)
+    return found

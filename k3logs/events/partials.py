@@ -1,7 +1,8 @@
 """Lines that a container runtime cut into pieces, put together again.
 
 Docker's json-file cuts after 16384 bytes (``daemon/logger/copier.go``), CRI runtimes where they like
-(``P`` and ``F`` in ``k8s.io/cri-client/pkg/logs``). Pieces belong together per stream of one container.
+(``P`` and ``F`` in ``k8s.io/cri-client/pkg/logs``). Pieces belong together per stream of one container. The whole line has the
+line number, header and stamps of its first piece and takes the place of its last one.
 """
 
 from __future__ import annotations
@@ -13,10 +14,28 @@ MAX_BYTES = 64 << 20
 
 
 @dataclass(slots=True)
-class Open:
-    """A line that still waits for its closing piece; ``row`` is -1 once its first piece is in an earlier chunk."""
+class First:
+    """What is known of a first piece: its line in the source (from 0) and part, header number, raw text, stamp (ns)."""
 
-    row: int
+    line: int
+    part: int
+    header: int
+    raw: str
+    envelope_time: int
+
+
+@dataclass(slots=True)
+class Whole:
+    """A line put together; ``closed`` is False where its end was never seen."""
+
+    first: First
+    text: str
+    closed: bool = True
+
+
+@dataclass(slots=True)
+class _Open:
+    first: First
     pieces: list[str] = field(default_factory=list)
     size: int = 0
 
@@ -25,33 +44,29 @@ class Joiner:
     """Joins pieces over chunks; one open line per stream."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Open] = {}
-        self.joined = 0
+        self._open: dict[int, _Open] = {}
 
-    def waits(self, stream: str) -> bool:
-        return stream in self._open
+    @property
+    def waiting(self) -> list[int]:
+        """Streams with a line that waits for its end."""
+        return list(self._open)
 
-    def add(self, stream: str, row: int, text: str, closes: bool) -> tuple[int, str, bool] | None:
-        """Take one piece.
+    def add(self, stream: int, first: First, text: str, closes: bool) -> Whole | None:
+        """Take one piece, described by ``first`` should it be a first one.
 
         Returns:
-            ``(row, text, whole)`` of a finished line: the row of its first piece and all its text; None while it is open.
+            the whole line, or None while it is open.
         """
-        line = self._open.pop(stream, None) or Open(row)
+        line = self._open.pop(stream, None) or _Open(first)
         line.pieces.append(text)
         line.size += len(text)
         if not closes and line.size < MAX_BYTES:
             self._open[stream] = line
             return None
-        if len(line.pieces) > 1:
-            self.joined += 1
-        return (line.row if line.row >= 0 else row), "".join(line.pieces), closes
+        return Whole(line.first, "".join(line.pieces), closes)
 
-    def carry(self) -> list[tuple[int, str]]:
-        """At the end of a chunk: rows and texts so far of lines still open. They go on in the next chunk."""
-        rest = []
-        for line in self._open.values():
-            if line.row >= 0:
-                rest.append((line.row, "".join(line.pieces)))
-            line.row = -1
+    def rest(self) -> list[Whole]:
+        """At the end of the source: lines that are still open."""
+        rest = [Whole(line.first, "".join(line.pieces), False) for line in self._open.values()]
+        self._open.clear()
         return rest

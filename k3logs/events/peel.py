@@ -1,7 +1,7 @@
 """Peel headers off lines: each line's layers become a header number, a time, and what is left, the message.
 
-The first bytes of a line say, by one table look-up each, which forms can stand there; a form's compiled header pattern
-then runs in polars on those lines alone. Adding a grammar changes nothing here.
+One automaton of all forms says which header a line has and how long its parts are; the parts that name a process and a
+level, its key, are numbered where they stand. Adding a grammar changes nothing here.
 """
 
 from __future__ import annotations
@@ -13,171 +13,171 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from k3logs.events.headers import MAX_KEYS, Codes, Header, Headers, KeyColumn
-from k3logs.events.lines import Lines
-from k3logs.events.stamps import NO_TIME, Nanos, StampReader
+from k3logs.events.headers import MAX_KEYS, Codes, Header, Headers
+from k3logs.events.keys import Hashes, Numbers, hashed, mixed
+from k3logs.events.lines import Ints, Lines
+from k3logs.events.scan import Scan, Scanner
+from k3logs.events.stamps import StampReader
+from k3logs.grammar.automaton import NONE
 from k3logs.grammar.bundle import FormSet
-from k3logs.grammar.line import OPENING, Form
+from k3logs.grammar.line import Form
 
 Places = npt.NDArray[np.int64]
+
+_LEARNT_FROM = 4096
+"""Bytes of a line that Lark gets to read its header."""
+
+
+@dataclass(slots=True)
+class Spans:
+    """Pieces of the lines ``place``, as offsets into their buffer; ``reader`` reads them if they are stamps."""
+
+    place: Places
+    start: Places
+    size: Ints
+    reader: StampReader | None = None
 
 
 @dataclass(slots=True)
 class Peeled:
-    """What one round found on the lines that it matched: ``place`` indexes the :class:`Lines` given."""
+    """What one round found: ``place`` (in rising order) indexes the :class:`Lines` given."""
 
     place: Places
     header: Codes
-    stamp: Nanos
-    grain: npt.NDArray[np.int64]
-    site: pl.Series | None = None
+    stamps: list[Spans] = field(default_factory=list)
+    sites: list[Spans] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Form:
-    """A form at work: its key numbers and stamp reader, which last as long as the log."""
+    """A form at work; its stamp reader lasts as long as the log."""
 
     form: Form
-    bit: np.uint64
-    keys: KeyColumn = field(default_factory=KeyColumn)
-    reader: StampReader | None = None
+    reader: StampReader | None
+    learnt: int = 0
+    rest: int = -1
+
+    def parts(self, scan: Scan, number: int, rows: Places, length: Ints) -> list[tuple[str, Ints, Ints]]:
+        """``(kind, offset, length)`` of each part that is not the same in every line."""
+        sizes = scan.lengths(number, rows)
+        segments = self.form.segments
+        last = length - sum(s.length for s in segments) - sum(sizes, np.zeros(len(rows), np.int32))
+        given = iter([*sizes, last])
+        offset = np.zeros(len(rows), np.int32)
+        found = []
+        for segment in segments:
+            if segment.group is None:
+                offset = offset + np.int32(segment.length)
+                continue
+            size = next(given)
+            found.append((segment.kind, offset, size))
+            offset = offset + size
+        return found
 
 
 class Peeler:
     """Runs the forms of one :class:`FormSet` over lines."""
 
     def __init__(self, forms: FormSet, headers: Headers, dialect: bool) -> None:
-        if len(forms.forms) > 128:
-            raise ValueError("more than 128 forms in one folder")
         self._set = forms
         self._headers = headers
         self._dialect = dialect
-        self._words = [
-            [_Form(f, np.uint64(1 << n), reader=StampReader(f.stamp) if f.stamp else None) for n, f in enumerate(word)]
-            for word in (forms.forms[:64], forms.forms[64:])
-            if word
-        ]
-        self._tables = [self._table(word) for word in self._words]
+        self._scanner = Scanner(forms.automaton)
+        self._forms = [_Form(f, StampReader(f.stamp) if f.stamp else None) for f in forms.forms]
+        self._tail = np.array([f.separator for f in forms.forms], np.int32)
+        self._changing = np.isin(np.arange(NONE), list(forms.automaton.names))
+        self._salt = mixed(np.arange(1, len(self._forms) + 1, dtype=np.uint64))
+        self._numbers = Numbers()
 
-    @staticmethod
-    def _table(word: list[_Form]) -> npt.NDArray[np.uint64]:
-        """``table[p, b]``: the forms (as bits) whose lines may have byte ``b`` at place ``p``."""
-        table = np.zeros((OPENING, 256), np.uint64)
-        for one in word:
-            for place, allowed in enumerate(one.form.opening):
-                flags = np.array([allowed >> b & 1 for b in range(256)], bool)
-                table[place, flags] |= one.bit
-        return table
-
-    def peel(self, lines: Lines, among: Places, sites: bool = False) -> list[Peeled]:
-        """Match one header on each of the lines ``among`` and move their ``start`` behind it.
-
-        Args:
-            sites: keep the emitter's file and line as text.
-        """
-        found: list[Peeled] = []
-        for one, places, candidates, bits in self._dispatch(lines, among):
-            peeled, matched = self._match(one, lines, places[candidates], sites)
-            if peeled is not None:
-                found.append(peeled)
-                bits[candidates[matched]] = 0
-        return found
+    def peel(self, lines: Lines, among: Places) -> Peeled | None:
+        """Match one header on each of the lines ``among`` and move their ``start`` behind it; None where there is none."""
+        scan = self._scanner.scan(lines, among)
+        hit = np.flatnonzero(scan.form != NONE)
+        if not len(hit):
+            return None
+        place, form, used = among[hit], scan.form[hit], scan.used[hit]
+        start, end = lines.start[place].astype(np.int64), lines.end[place]
+        size = (end - start).astype(np.int32)
+        length = np.where(used > size, size, used - self._tail[form])
+        peeled = Peeled(place, np.zeros(0, np.int32))
+        keys = self._keys(lines, scan, hit, form, place, start, length, peeled)
+        peeled.header = self._numbered(lines, form, start, size, keys)
+        lines.start[place] = np.minimum(start + used, end)
+        return peeled
 
     def columns(self, lines: Lines, among: Places) -> Iterator[tuple[Form, Places, pl.DataFrame]]:
         """Read all columns of whole lines: each form with the places it claims and its columns there."""
-        for one, places, candidates, bits in self._dispatch(lines, among):
-            where = places[candidates]
-            text = lines.text(where)
-            matched = np.flatnonzero(text.str.contains(one.form.pattern).to_numpy())
-            if len(matched):
-                bits[candidates[matched]] = 0
-                groups = text[matched].str.extract_groups(one.form.pattern)
-                yield one.form, where[matched], groups.struct.unnest() if one.form.columns else pl.DataFrame()
+        scan = self._scanner.scan(lines, among)
+        for number in np.flatnonzero(np.bincount(scan.form, minlength=NONE)[:NONE]).tolist():
+            form = self._forms[number].form
+            where = among[scan.form == number]
+            groups = lines.text(where).str.extract_groups(form.pattern)
+            yield form, where, groups.struct.unnest() if form.columns else pl.DataFrame()
 
-    def _dispatch(self, lines: Lines, among: Places) -> Iterator[tuple[_Form, Places, Places, npt.NDArray[np.uint64]]]:
-        """Forms that may stand on some of the lines: the form, places, which of these, and the bits still open."""
-        for word, table in zip(self._words, self._tables, strict=True):
-            rest = among
-            start = lines.start[rest]
-            bits = table[0][lines.buffer[start]]
-            for place in range(1, OPENING):
-                if place in (1, 3):
-                    alive = np.flatnonzero(bits)
-                    if len(alive) < 0.8 * len(rest):
-                        rest, start, bits = rest[alive], start[alive], bits[alive]
-                bits = bits & table[place][lines.buffer[start + place]]
-            present = np.bitwise_or.reduce(bits) if len(bits) else np.uint64(0)
-            for one in word:
-                if not present & one.bit:
-                    continue
-                candidates = np.flatnonzero(bits & one.bit)
-                if len(candidates):
-                    yield one, rest, candidates, bits
+    def _keys(self, lines: Lines, scan: Scan, hit: Places, form: npt.NDArray[np.uint8], place: Places, start: Places, length: Ints, peeled: Peeled) -> Hashes:
+        """Hashes of the key of each header; notes where its stamps and sites stand."""
+        first, size = start.copy(), length.copy()
+        others: list[tuple[Places, Places, Ints]] = []
+        for number, rows in self._changing_rows(form):
+            size[rows] = 0
+            keyed = False
+            for kind, offset, long in self._forms[number].parts(scan, number, hit[rows], length[rows]):
+                at = start[rows] + offset
+                if kind == "stamp":
+                    peeled.stamps.append(Spans(place[rows], at, long, self._forms[number].reader))
+                elif kind == "site":
+                    peeled.sites.append(Spans(place[rows], at, long))
+                elif kind == "key" and keyed:
+                    others.append((rows, at, long))
+                elif kind == "key":
+                    first[rows], size[rows], keyed = at, long, True
+        keys = hashed(lines.buffer, first, size)
+        for rows, at, long in others:
+            keys[rows] = mixed(keys[rows]) ^ hashed(lines.buffer, at, long)
+        return keys + self._salt[form]
 
-    def _match(self, one: _Form, lines: Lines, place: Places, sites: bool) -> tuple[Peeled | None, Places]:
+    def _changing_rows(self, form: npt.NDArray[np.uint8]) -> Iterator[tuple[int, Places]]:
+        """The rows of each form that has a part which changes from line to line."""
+        rows = np.flatnonzero(self._changing[form])
+        if len(rows):
+            rows = rows[np.argsort(form[rows], kind="stable")]
+            edges = np.flatnonzero(np.diff(form[rows])) + 1
+            for some in np.split(rows, edges):
+                yield int(form[some[0]]), some
+
+    def _numbered(self, lines: Lines, form: npt.NDArray[np.uint8], start: Places, size: Ints, keys: Hashes) -> Codes:
+        numbers = self._numbers.find(keys)
+        unknown = np.flatnonzero(numbers < 0)
+        if not len(unknown):
+            return numbers
+        for number in np.flatnonzero(np.bincount(form[unknown])).tolist():
+            one = self._forms[number]
+            rows = unknown[form[unknown] == number]
+            fresh, at = np.unique(keys[rows], return_index=True)
+            room = max(0, MAX_KEYS - one.learnt)
+            order = np.argsort(at)[:room]
+            learnt = [self._learn(one, lines, int(start[row]), int(size[row])) for row in rows[at[order]].tolist()]
+            self._numbers.add(fresh[order], learnt)
+            one.learnt += len(learnt)
+            numbers[rows] = self._numbers.find(keys[rows])
+            if len(order) < len(fresh):
+                numbers[rows[numbers[rows] < 0]] = self._unread(one)
+        return numbers
+
+    def _learn(self, one: _Form, lines: Lines, start: int, size: int) -> int:
+        """Let Lark read a line whose header is new."""
         form = one.form
-        text = lines.text(place)
-        groups = [s.group for s in form.segments if s.group]
-        if not groups:
-            return self._constant(one, lines, place, text)
-        frame = pl.DataFrame([text]).select(pl.col("text").str.extract_groups(form.header).alias("g"))["g"].struct.unnest()
-        matched = np.flatnonzero(frame[groups[0]].is_not_null().to_numpy())
-        if not len(matched):
-            return None, matched
-        if len(matched) < len(place):
-            frame, place = frame[matched], place[matched]
-        length = np.full(len(place), sum(s.length for s in form.segments), np.int32)
-        for group in groups:
-            length += frame[group].str.len_bytes().to_numpy().astype(np.int32)
-        keys = self._keys(form, frame)
-        header = one.keys.number(keys, lambda fresh, at: [self._learn(one, lines, int(place[n]), k) for k, n in zip(fresh, at.tolist(), strict=True)])
-        if one.reader and "stamp" in frame.columns:
-            stamp, grain = one.reader.read(frame["stamp"])
-        else:
-            stamp, grain = np.full(len(place), NO_TIME, np.int64), 0
-        site = frame["site"] if sites and "site" in frame.columns else None
-        behind = lines.start[place] + length
-        lines.start[place] = np.minimum(behind + form.separator, lines.end[place])
-        return Peeled(place, header, stamp, np.full(len(place), grain, np.int64), site), matched
+        line = lines.buffer[start : start + min(size, _LEARNT_FROM)].tobytes().decode("utf-8", "replace").partition("\n")[0]
+        fields = self._set.parse(form.grammar, line) or {}
+        wanted = {k: v for k, v in fields.items() if k in _KEY_FIELDS}
+        return self._headers.add(Header(wanted, (form.id,), form.grammar if self._dialect else None, form.stamp))
 
-    def _constant(self, one: _Form, lines: Lines, place: Places, text: pl.Series) -> tuple[Peeled | None, Places]:
-        """A form whose header is always the same text."""
-        form = one.form
-        matched = np.flatnonzero(text.str.contains(form.header).to_numpy())
-        if not len(matched):
-            return None, matched
-        place = place[matched]
-        header = self._learn(one, lines, int(place[0]), form.name)
-        behind = lines.start[place] + sum(s.length for s in form.segments)
-        lines.start[place] = np.minimum(behind + form.separator, lines.end[place])
-        count = len(place)
-        return Peeled(place, np.full(count, header, np.int32), np.full(count, NO_TIME, np.int64), np.zeros(count, np.int64)), matched
-
-    @staticmethod
-    def _keys(form: Form, frame: pl.DataFrame) -> pl.Series:
-        parts = [s.group for s in form.segments if s.kind == "key" and s.group]
-        if not parts:
-            return pl.repeat(form.name, len(frame), eager=True)
-        if len(parts) == 1:
-            return frame[parts[0]]
-        return frame.select(pl.concat_str(parts, separator="\x1f"))[parts[0]]
-
-    def _learn(self, one: _Form, lines: Lines, place: int, key: str) -> int:
-        form = one.form
-        if len(one.keys.table) > MAX_KEYS and form.id in self._headers.overflowed:
-            key = ""
-        elif len(self._headers) > MAX_KEYS:
-            self._headers.overflowed.add(form.id)
-        start, end = int(lines.start[place]), int(lines.end[place])
-        line = bytes(lines.buffer[start:end]).decode("utf-8", "replace")
-
-        def make() -> Header:
-            fields = (self._set.parse(form.grammar, line) if key or form.columns else None) or {}
-            wanted = {k: v for k, v in fields.items() if k in _KEY_FIELDS}
-            return Header(wanted if key else {k: v for k, v in wanted.items() if k == "level"}, (form.id,),
-                          form.grammar if self._dialect else None, form.stamp)
-
-        return self._headers.single(form.id, key, make)
+    def _unread(self, one: _Form) -> int:
+        """The header of lines whose form has had too many different ones."""
+        if one.rest < 0:
+            self._headers.overflowed.add(one.form.id)
+            one.rest = self._headers.add(Header({}, (one.form.id,), one.form.grammar if self._dialect else None, one.form.stamp))
+        return one.rest
 
 
 _KEY_FIELDS = frozenset(

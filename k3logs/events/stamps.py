@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from k3logs.events.headers import KeyColumn
+from k3logs.events.lines import Bytes, from_series, windows
 
 Nanos = npt.NDArray[np.int64]
+Letters = list[npt.NDArray[np.uint8]]
+"""Columns of characters, the first character of every stamp first."""
 
 NO_TIME = np.iinfo(np.int64).min
 """Value of a stamp that is missing or cannot be read."""
@@ -22,7 +22,22 @@ NO_TIME = np.iinfo(np.int64).min
 YEARLESS = 2000
 SECOND = 1_000_000_000
 
-_MONTHS = {name: f"{n:02d}" for n, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
+_LONGEST = 64
+"""Bytes; a longer stamp is not read."""
+
+_POINT, _COMMA, _NOUGHT, _MINUS = np.frombuffer(b".,0-", np.uint8)
+
+_MONTHS = np.zeros(256, np.int64)
+for _n, _name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1):
+    _MONTHS[(ord(_name[1]) * 8 + ord(_name[2])) & 255] = _n  # no two of them meet
+_DAYS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31], np.int64)
+_MARCH_1970 = 719_468
+"""Days from 1 March of year 0 to 1 January 1970."""
+
+_NEVER = -9_000_000_000
+_EARLIEST = -8_000_000_000 * SECOND
+_EPOCH_DIGITS = 12
+_ZONE_AT = len("2026-08-05T12:34:56")
 
 
 def has_year(kind: tuple[str, ...]) -> bool:
@@ -35,80 +50,132 @@ def has_zone(kind: tuple[str, ...]) -> bool:
     return bool({"RFC3339", "EPOCH"} & set(kind))
 
 
-def resolution(text: str) -> int:
-    """Nanoseconds between two neighbouring stamps as fine as this one: 1 s for ``12:34:56``, 1 ms for ``...,123``."""
-    mark = max(text.rfind("."), text.rfind(","))
-    digits = 0
-    if mark >= 0:
-        while mark + 1 + digits < len(text) and text[mark + 1 + digits].isdigit():
-            digits += 1
-    return int(10 ** (9 - min(digits, 9)))
+_WIDTH = {"DATE": 10, "CLOCK": 8, "MONTH_DAY": 5, "MONTH_NAME": 3, "DAY": 2, "YEAR": 4}
+"""Characters of the terminals that have always the same; the first one of another kind takes what is left."""
 
 
 class StampReader:
-    """Reads stamps of one form; whole-second stamps are parsed once each."""
+    """Reads stamps of one form: a column of characters at a time, no text is made of them."""
 
     def __init__(self, kind: tuple[str, ...]) -> None:
         self.kind = kind
-        self._column = KeyColumn()
-        self._seconds = np.zeros(0, np.int64)
 
-    def read(self, text: pl.Series) -> tuple[Nanos, int]:
-        """Nanoseconds since 1970 (UTC if the stamp has a zone, else as printed) and the resolution, also ns."""
-        if not len(text):
-            return np.zeros(0, np.int64), SECOND
-        grain = resolution(str(text[0]))
-        if grain == SECOND and "EPOCH" not in self.kind:
-            places = self._column.number(text, self._learn)
-            return self._seconds[places], grain
-        return self._parse(text), grain
+    def read(self, buffer: Bytes, start: npt.NDArray[np.int64], size: npt.NDArray[np.int32]) -> tuple[Nanos, Nanos]:
+        """Read ``buffer[start[i] : start[i] + size[i]]``.
 
-    def _learn(self, text: pl.Series, _: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-        start = len(self._seconds)
-        self._seconds = np.concatenate([self._seconds, self._parse(text)])
-        return np.arange(start, len(self._seconds), dtype=np.int32)
+        Returns:
+            nanoseconds since 1970 (UTC if the stamp has a zone, else as printed), and the distance of two neighbouring stamps as
+            fine as this one: 1 s for ``12:34:56``, 1 ms for ``...,123``.
+        """
+        nanos, grain = np.full(len(start), NO_TIME, np.int64), np.full(len(start), SECOND, np.int64)
+        for length in np.flatnonzero(np.bincount(size, minlength=1)).tolist():
+            if not 0 < length <= _LONGEST:
+                continue
+            rows = np.flatnonzero(size == length)
+            letters = windows(buffer, start[rows], length)
+            mark, digits = _fractions(letters)
+            layout = mark * _LONGEST + digits
+            for value in np.flatnonzero(np.bincount(layout)).tolist():
+                same = slice(None) if (layout == value).all() else np.flatnonzero(layout == value)
+                nanos[rows[same]], grain[rows[same]] = self._alike(letters[same], value // _LONGEST, value % _LONGEST)
+        return nanos, grain
 
-    def _parse(self, text: pl.Series) -> Nanos:
-        iso = self._iso(text)
-        if isinstance(iso, np.ndarray):
-            return iso
-        array = iso.fill_null("").to_arrow().cast(pa.string())
-        target = pa.timestamp("ns", "UTC") if "RFC3339" in self.kind else pa.timestamp("ns")
-        try:
-            return np.asarray(pc.cast(array, target).cast(pa.int64()))
-        except pa.ArrowInvalid:
-            return np.array([_one(array[n], target) for n in range(len(array))], np.int64)
+    def read_text(self, text: pl.Series) -> tuple[Nanos, Nanos]:
+        """:meth:`read` for a column of texts."""
+        lines = from_series(text, np.zeros(len(text), np.int32))
+        return self.read(lines.buffer, lines.start.astype(np.int64), lines.end - lines.start)
 
-    def _iso(self, text: pl.Series) -> pl.Series | Nanos:
-        """The stamps in a form that Arrow casts, or their values at once."""
-        kind = self.kind
-        if "EPOCH" in kind:
-            whole = text.str.extract(r"^([0-9]+)").cast(pl.Int64, strict=False).fill_null(0).to_numpy()
-            part = text.str.extract(r"\.([0-9]{1,9})").fill_null("").str.pad_end(9, "0").cast(pl.Int64, strict=False).fill_null(0)
-            return np.asarray(whole * SECOND + part.to_numpy(), np.int64)
-        text = text.str.replace_all(",", ".", literal=True)
-        if "RFC3339" in kind:
-            return text
-        if "DATE" in kind:
-            return text.str.replace_all("[T_]", " ")
-        if "MONTH_DAY" in kind:
-            return f"{YEARLESS}-" + text
-        if "GLOG_DAY" in kind:
-            day, clock = text.str.extract(r"^([0-9]+)").str.zfill(4), text.str.extract(r"([0-9]{2}:.*)$")
-            return f"{YEARLESS}-" + day.str.slice(0, 2) + "-" + day.str.slice(2, 2) + " " + clock
-        month = text.str.extract(r"([A-Z][a-z]{2}) +[0-9]").replace_strict(_MONTHS, default="01")
-        day = text.str.extract(r"[A-Z][a-z]{2} +([0-9]{1,2})").str.zfill(2)
-        clock = text.str.extract(r"([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)")
-        year = text.str.extract(r"\b([0-9]{4})\b").fill_null(str(YEARLESS)) if "YEAR" in kind else pl.Series([str(YEARLESS)])
-        return year + "-" + month + "-" + day + " " + clock
+    def _alike(self, letters: Bytes, mark: int, digits: int) -> tuple[Nanos, Nanos]:
+        """Read stamps that all have their fraction, of so many digits, behind ``mark``."""
+        used = min(digits, 9)
+        whole = [letters[:, n] for n in (*range(mark), *range(mark + 1 + digits, letters.shape[1]))]
+        nanos = self._whole(whole) * SECOND
+        if used:
+            nanos += _number([letters[:, mark + 1 + n] for n in range(used)]) * 10 ** (9 - used)
+        grain = np.full(len(letters), 10 ** (9 - used), np.int64)
+        return np.where(nanos < _EARLIEST, NO_TIME, nanos), grain
+
+    def _whole(self, letters: Letters) -> Nanos:
+        """Whole seconds since 1970, far below 0 where the stamp is no time."""
+        if "EPOCH" in self.kind:
+            return _number(letters[:_EPOCH_DIGITS]) if len(letters) <= _EPOCH_DIGITS else np.full(len(letters[0]), _NEVER)
+        kinds, zone = self.kind, np.zeros(1, np.int64)
+        if kinds == ("RFC3339",):
+            kinds = ("DATE", "CLOCK")
+            zone = _zone(letters[_ZONE_AT:])
+            letters = letters[:_ZONE_AT]
+        fixed = sum(_WIDTH.get(kind, 0) + 1 for kind in kinds if not kind.startswith("_")) - 1
+        year: Nanos | int = YEARLESS
+        month = day = hour = minute = second = np.zeros(1, np.int64)
+        place = 0
+        for kind in kinds:
+            if kind.startswith("_"):  # what stands between two terminals is one character
+                continue
+            width = _WIDTH.get(kind, len(letters) - fixed)
+            part = letters[place : place + width]
+            place += width + 1
+            if len(part) < width or width < 2:
+                return np.full(len(letters[0]), _NEVER)
+            if kind == "DATE":
+                year, month, day = _number(part[:4]), _number(part[5:7]), _number(part[8:])
+            elif kind == "MONTH_DAY":
+                month, day = _number(part[:2]), _number(part[3:])
+            elif kind == "CLOCK":
+                hour, minute, second = _number(part[:2]), _number(part[3:5]), _number(part[6:])
+            elif kind == "MONTH_NAME":
+                month = _MONTHS[(part[1].astype(np.int64) * 8 + part[2]) & 255]
+            elif kind == "YEAR":
+                year = _number(part)
+            else:  # DAY, GLOG_DAY: one or two digits, or a month before them
+                day = _number(part[-2:])
+                month = _number(part[:-2]) if len(part) > 2 else month
+        return _seconds(np.asarray(year), month, day, hour, minute, second) - zone
 
 
-def _one(value: pa.Scalar, target: pa.DataType) -> int:
-    try:
-        read = pc.cast(value, target).cast(pa.int64()).as_py()
-    except pa.ArrowInvalid:
-        return int(NO_TIME)
-    return int(NO_TIME if read is None else read)
+def _fractions(letters: Bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Of stamps of one length: where the mark before each one's fraction stands, and how many digits follow it."""
+    count, length = letters.shape
+    marks = (letters == _POINT) | (letters == _COMMA)
+    mark = np.full(count, length, np.int64)
+    digits = np.zeros(count, np.int64)
+    has = np.flatnonzero(marks.any(axis=1))
+    mark[has] = length - 1 - np.argmax(marks[has, ::-1], axis=1)
+    for place in np.flatnonzero(np.bincount(mark[has], minlength=1)[:length]).tolist():
+        rows = has[mark[has] == place]
+        others = np.ones((len(rows), length - place), np.bool_)
+        others[:, :-1] = letters[rows, place + 1 :] - _NOUGHT > 9  # below "0" it wraps round
+        digits[rows] = np.argmax(others, axis=1)
+    return mark, digits
+
+
+def _number(letters: Letters) -> Nanos:
+    """The number that columns of digits make; a space counts as 0."""
+    value = np.zeros(len(letters[0]), np.int64)
+    for letter in letters:
+        value *= 10
+        value += letter & 15
+    return value
+
+
+def _zone(letters: Letters) -> Nanos:
+    """Seconds ahead of UTC: of ``Z``, ``+02:00`` or ``+0200``."""
+    if len(letters) < 5:
+        return np.zeros(1, np.int64)
+    sign = np.where(letters[0] == _MINUS, np.int64(-1), np.int64(1))
+    ahead: Nanos = sign * (_number(letters[1:3]) * 3600 + _number(letters[-2:]) * 60)
+    return ahead
+
+
+def _seconds(year: Nanos, month: Nanos, day: Nanos, hour: Nanos, minute: Nanos, second: Nanos) -> Nanos:
+    """Seconds since 1970 of a moment in the Gregorian calendar; far below 0 where there is none."""
+    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+    good = (year >= 1700) & (year <= 2261)  # what 64 bits of nanoseconds hold
+    good &= (month >= 1) & (month <= 12) & (hour < 24) & (minute < 60) & (second < 60) & (day >= 1)
+    month = np.where(good, month, 1)
+    good &= day <= _DAYS[month] + (leap & (month == 2))
+    shifted = year - (month <= 2)  # years that begin in March end with the day that comes and goes
+    days = shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + (153 * ((month + 9) % 12) + 2) // 5 + day - 1 - _MARCH_1970
+    return np.where(good, ((days * 24 + hour) * 60 + minute) * 60 + second, _NEVER)
 
 
 def with_year(stamps: Nanos, reference: int) -> Nanos:

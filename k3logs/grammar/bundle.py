@@ -23,18 +23,20 @@ from k3logs.errors import AuthorError
 if TYPE_CHECKING:
     from lark import Lark
 
+    from k3logs.grammar.automaton import Automaton
     from k3logs.grammar.line import Form
 
-LAYOUT = 4
+LAYOUT = 5
 """Raised when what the cache holds changes shape."""
 
 
 @dataclass(slots=True)
 class FormSet:
-    """The forms of one folder in the order in which they are tried, and each grammar's Lark tables, packed."""
+    """The forms of one folder in the order in which they are tried, their headers as one automaton, and each grammar's Lark tables, packed."""
 
     forms: tuple[Form, ...]
     packed: dict[str, bytes]
+    automaton: Automaton
     _larks: dict[str, Lark] = field(default_factory=dict)
 
     def parse(self, grammar: str, line: str) -> dict[str, str] | None:
@@ -115,6 +117,7 @@ def _order(root: Path) -> dict[str, list[str]]:
 
 
 def _compile(folders: Sequence[Path], kind: str, order: Sequence[str], without: Sequence[str] = (), only: Sequence[str] | None = None) -> FormSet:
+    from k3logs.grammar.automaton import compile_forms
     from k3logs.grammar.samples import check
 
     rank = {name: n for n, name in enumerate(order)}
@@ -129,4 +132,8 @@ def _compile(folders: Sequence[Path], kind: str, order: Sequence[str], without: 
             out = BytesIO()
             grammar.lark.save(out)
             packed[grammar.name] = out.getvalue()
-    return FormSet(tuple(forms), packed)
+    try:
+        automaton = compile_forms(forms)
+    except ValueError as error:
+        raise AuthorError(folders[-1], 0, str(error), "see grammars/terminals.lark for what a line grammar may be") from error
+    return FormSet(tuple(forms), packed, automaton)

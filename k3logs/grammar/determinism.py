@@ -52,7 +52,7 @@ def _characters(kind: Any, value: Any) -> frozenset[int]:
     raise ValueError(f"{kind} is outside the regular subset")
 
 
-class _Glushkov:
+class Positions:
     """Positions of a pattern with their character sets and followers."""
 
     def __init__(self, pattern: str) -> None:
@@ -115,7 +115,7 @@ class _Glushkov:
 
 def conflicts(pattern: str) -> Iterator[str]:
     """Places where two ways on share a character, in words; none when the pattern is deterministic."""
-    g = _Glushkov(pattern)
+    g = Positions(pattern)
     places = [("the start", g.first)] + [(g.group[i] or "a literal", g.follow[i]) for i in range(len(g.follow))]
     seen = set()
     for where, following in places:
@@ -135,7 +135,7 @@ def opening_bytes(pattern: str, count: int) -> tuple[int, ...]:
         ``count`` bit sets, bit ``b`` set where byte ``b`` is possible. Characters beyond ASCII
         are given as "any byte from 0x80 up".
     """
-    g = _Glushkov(pattern)
+    g = Positions(pattern)
     everything = (1 << 256) - 1
     high = everything ^ ((1 << 128) - 1)
     sets, now, ended = [], g.first, g.nullable

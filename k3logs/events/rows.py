@@ -1,0 +1,148 @@
+"""What is known of each line of a chunk: numbers at once, texts and times when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from k3logs.events.headers import Codes
+from k3logs.events.lines import Cut, Ints, Lines
+from k3logs.events.stamps import NO_TIME, Nanos, StampReader
+
+Mask = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Pieces:
+    """Pieces of some rows' text, as offsets into the buffer of ``lines``: stamps (with a ``reader``) or emitters' places."""
+
+    row: Places
+    lines: Lines
+    start: Places
+    size: Ints
+    reader: StampReader | None = None
+    envelope: bool = False
+
+
+@dataclass(slots=True)
+class Rows:
+    """A chunk's lines, one element per line (or part of a line).
+
+    Attributes:
+        number: lines of the source before this one, less those before this chunk; below 0 where a line began in an earlier chunk.
+        header: number of the line's header in ``Extractor.headers``.
+        envelope_time, time: read time and emitter's time, ns; :data:`NO_TIME` where there is none. See :meth:`read_times`.
+        grain: resolution of ``time``, ns.
+        block, place: the row's text is line ``place`` of ``blocks[block]``; ``main`` is the first one, the chunk itself.
+        dropped: pieces that were joined to another row.
+        joined: rows made of pieces -> ``number`` of the last one.
+        newlines: in the chunk.
+    """
+
+    raw: Lines
+    number: Ints
+    part: npt.NDArray[np.int16]
+    header: Codes
+    envelope_time: Nanos
+    time: Nanos
+    grain: npt.NDArray[np.int64]
+    blocks: list[Lines]
+    block: npt.NDArray[np.int16]
+    place: Ints
+    dropped: Mask
+    newlines: int
+    repaired: int
+    stamps: list[Pieces] = field(default_factory=list)
+    sites: list[Pieces] = field(default_factory=list)
+    joined: dict[int, int] = field(default_factory=dict)
+    _raws: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, pieces: Cut) -> Rows:
+        """Rows of which nothing is known yet."""
+        raw, count = pieces.lines, len(pieces.lines)
+        main = Lines(raw.buffer, raw.owner, raw.start.copy(), raw.end.copy(), raw.row)
+        return cls(raw, pieces.number.copy(), pieces.part, np.zeros(count, np.int32), np.full(count, NO_TIME, np.int64), np.full(count, NO_TIME, np.int64),
+                   np.zeros(count, np.int64), [main], np.zeros(count, np.int16), np.arange(count, dtype=np.int32), np.zeros(count, np.bool_),
+                   pieces.newlines, pieces.repaired)  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def read_times(self, wanted: Mask | None = None) -> None:
+        """Fill ``envelope_time``, ``time`` and ``grain``, of all rows or of the wanted ones; inner stamps count."""
+        for stamps in self.stamps:
+            row, start, size = stamps.row, stamps.start, stamps.size
+            if wanted is not None:
+                some = wanted[row]
+                row, start, size = row[some], start[some], size[some]
+            if not len(row) or stamps.reader is None:
+                continue
+            nanos, grain = stamps.reader.read(stamps.lines.buffer, start, size)
+            read = nanos != NO_TIME
+            target = self.envelope_time if stamps.envelope else self.time
+            target[row[read]] = nanos[read]
+            if not stamps.envelope:
+                self.grain[row[read]] = grain[read]
+
+    def messages(self, rows: Places) -> pl.Series:
+        """Message texts of ``rows``; views on the chunk, not copies."""
+        return self._texts(rows).rename("message")
+
+    def _texts(self, rows: Places) -> pl.Series:
+        block = self.block[rows]
+        if len(self.blocks) == 1 or not block.any():
+            return self.blocks[0].text(self.place[rows])
+        parts, order = [], []
+        for number in np.flatnonzero(np.bincount(block)).tolist():
+            inside = np.flatnonzero(block == number)
+            parts.append(self.blocks[number].text(self.place[rows[inside]]))
+            order.append(inside)
+        back = np.empty(len(rows), np.int64)
+        back[np.concatenate(order)] = np.arange(len(rows))
+        return pl.concat(parts).gather(back)
+
+    def raws(self, rows: Places) -> pl.Series:
+        """The lines ``rows`` as they were printed; of a line in pieces, the first piece."""
+        text = self.raw.text(rows).rename("raw")
+        other = [n for n, row in enumerate(rows.tolist()) if row in self._raws] if self._raws else []
+        return text.scatter(other, [self._raws[int(rows[n])] for n in other]) if other else text
+
+    def take_place(self, row: int, number: int, part: int, header: int, raw: str, envelope_time: int) -> None:
+        """Row ``row``, a line's last piece, now stands for all of it: with what its first piece says. See :meth:`take_stamps`."""
+        self.joined[row] = int(self.number[row])
+        self.number[row], self.part[row], self.header[row] = number, part, header
+        self._raws[row] = raw
+        self.envelope_time[row] = envelope_time
+
+    def take_stamps(self, rows: Iterable[int]) -> None:
+        """The wrappers' stamps of these last pieces are not the lines' own: they are not read any more."""
+        gone = np.zeros(len(self), np.bool_)
+        gone[list(rows)] = True
+        for stamps in self.stamps:
+            if stamps.envelope:
+                stamps.size[gone[stamps.row]] = 0
+
+    def site_texts(self, rows: Places) -> pl.Series:
+        """Emitter's file and line of ``rows``, empty where they name none."""
+        where = np.full(len(self), -1, np.int64)
+        found: list[pl.Series] = []
+        base = 0
+        wanted = np.zeros(len(self), np.bool_)
+        wanted[rows] = True
+        for sites in self.sites:
+            some = np.flatnonzero(wanted[sites.row])
+            if len(some):
+                start = sites.start[some].astype(np.int32)
+                found.append(Lines(sites.lines.buffer, sites.lines.owner, start, start + sites.size[some], start).text())
+                where[sites.row[some]] = base + np.arange(len(some))
+                base += len(some)
+        if not found:
+            return pl.repeat("", len(rows), eager=True)
+        place = pl.Series(where[rows])
+        return pl.concat(found).gather(place.set(place < 0, None)).fill_null("")
