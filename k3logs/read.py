@@ -74,21 +74,28 @@ def iter_frames(sources: Sequence[str], *, options: Options | None = None, progr
     digests = digest_all(found, grammars, gates, notices, progress)
     if found and not digests:
         raise InputError("; ".join(notices), "check that the logs can be read")
-    told = _told(study(digests, grammars, catalog), digests) if digests else None
-    yield pl.DataFrame(schema=schema.dtypes())
+    empty = True
+    if digests:
+        for frame in _tables(digests, study(digests, grammars, catalog), grammars, progress):
+            empty = False
+            yield frame
+    if empty:
+        yield pl.DataFrame(schema=schema.dtypes())
+
+
+def _tables(digests: Sequence[Digest], found: Study, grammars: bundle.Bundle, progress: Progress | None) -> Iterator[pl.DataFrame]:
+    """Read all sources again, with what is known of them."""
+    told = _told(found, digests)
+    cast, times = found.scene.cast, found.scene.times
     record = 0
     for number, one in enumerate(digests):
-        if told is None:
-            break
-        study_, events = told
         headers = Headers()
-        table = Table(one.source.name, headers, _who(study_.scene.cast, study_.scene.times, one, number), _clock(study_.scene.times, one, number),
-                      events[number], record, _before(one))  # fmt: skip
+        table = Table(one.source.name, headers, _who(cast, times, one, number), _clock(times, one, number), told[number], record, _before(one))
         try:
             yield from _frames(one, Extractor(grammars, headers), table, progress)
         except OSError as error:
             raise InputError(f"cannot read {one.source.name} again: {error.strerror or error}", "read it once it no longer changes") from error
-        record = table.record
+        record = table.numbering.next
 
 
 def _frames(one: Digest, extractor: Extractor, table: Table, progress: Progress | None) -> Iterator[pl.DataFrame]:
@@ -97,13 +104,13 @@ def _frames(one: Digest, extractor: Extractor, table: Table, progress: Progress 
     done = 0
     try:
         for data, used, _ in chunks(stream, CHUNK, FIRST_CHUNK):
-            yield table.frame(extractor.chunk(data, used, True))
+            yield table.frame(extractor.chunk(data, used))
             done += used
             if progress is not None:
                 progress(one.source.name, done)
     finally:
         stream.close()
-    rest = getattr(extractor, "rest", lambda: None)()
+    rest = extractor.rest()
     if rest is not None:
         yield table.frame(rest)
 
@@ -206,7 +213,7 @@ def _some_time(one: Digest) -> int:
     return stamps[0] if stamps else one.source.modified or time.time_ns()
 
 
-def _told(found: Study, digests: Sequence[Digest]) -> tuple[Study, list[Told]]:
+def _told(found: Study, digests: Sequence[Digest]) -> list[Told]:
     """What is known of each source's events."""
     scene = found.scene
     decision = decide(scene)
@@ -235,4 +242,4 @@ def _told(found: Study, digests: Sequence[Digest]) -> tuple[Study, list[Told]]:
             mine.add(stream, event.first.number * PARTS + event.first.part, event.last * PARTS + PARTS - 1, order[event.source], signature.get(key), role.get(key),
                      phases.get(key) or by_line.get((event.source, event.first.number)), exception.get(key))  # fmt: skip
         order[event.source] += 1
-    return found, told
+    return told

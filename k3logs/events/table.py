@@ -14,10 +14,10 @@ import numpy.typing as npt
 import polars as pl
 
 from k3logs import redact, schema
-from k3logs.events.digest import Digester
-from k3logs.events.extract import Rows
 from k3logs.events.headers import Header, Headers
+from k3logs.events.numbering import Numbering
 from k3logs.events.records import stream_of
+from k3logs.events.rows import Rows
 from k3logs.events.stamps import NO_TIME, SECOND, Nanos, has_year, has_zone, with_year
 
 Places = npt.NDArray[np.int64]
@@ -25,9 +25,6 @@ Mask = npt.NDArray[np.bool_]
 
 PARTS = 1 << 15
 """A row's place in its source is one number: its line times this, plus its part."""
-
-_CONTINUES = r"^[\s)\]}]|^$"
-"""How a message goes on with the one above that has the same header, stamp and place in the code."""
 
 _SHORTEST = 1_000
 """Nanoseconds that a stamp covers at least."""
@@ -124,11 +121,9 @@ class Table:
             {"stream": numbers, "start": told.start, "end": told.end, "event": told.event, **{n: getattr(told, n) for n in ("signature", "role", "phase", "exception")}},
             schema={**dict.fromkeys(("stream", "start", "end", "event"), pl.Int64()), **{n: self._types[n] for n in ("signature", "role", "phase", "exception")}},
         ).sort("start", maintain_order=True)
-        self._record_of_event = np.full(max(told.event, default=-1) + 1, -1, np.int64)
-        self._above: dict[int, tuple[int, int, str, int]] = {}
         self._time = NO_TIME
         self._lines = -before
-        self.record = record
+        self.numbering = Numbering(record, max(told.event, default=-1) + 1)
 
     def frame(self, rows: Rows) -> pl.DataFrame:
         """The table's rows for one chunk's, in the columns of :func:`k3logs.schema.dtypes`."""
@@ -142,7 +137,7 @@ class Table:
         table["source"] = pl.repeat(self._name, len(which), eager=True)
         table["line"], table["part"] = pl.Series(np.abs(line)), pl.Series(part)
         table["line_end"] = self._ends(rows, which)
-        message, site = rows.messages(which), _sites(rows, which)
+        message, site = rows.messages(which), rows.site_texts(which)
         # the texts are views on the chunk's buffer: copied out, or each frame would hold its chunk
         table["message"] = redact.mask_series(message) + ""
         found = pl.DataFrame({"site": site}).select(pl.col("site").str.extract_groups("^(?<file>.+?)(?::(?<line>[0-9]{1,9}))?$")).unnest("site")
@@ -150,7 +145,8 @@ class Table:
         table |= self._times(rows, which, header, line)
         told = self._tell(header, line * PARTS + part)
         table |= {name: told[name] for name in ("signature", "role", "phase", "exception")}
-        table["record"] = pl.Series(self._records(header, rows.time[which], site, message, told["event"].fill_null(-1).to_numpy()))
+        event = told["event"].fill_null(-1).to_numpy()
+        table["record"] = pl.Series(self.numbering.of(self._array("stream", header), header, rows.time[which], site, message, event))
         return pl.DataFrame([table[name].cast(dtype).alias(name) for name, dtype in self._types.items()])
 
     # ---- what headers say --------------------------------------------------------
@@ -178,12 +174,11 @@ class Table:
     # ---- lines ---------------------------------------------------------------------
     def _ends(self, rows: Rows, which: Places) -> pl.Series:
         """Last lines of the rows that are made of pieces."""
-        joined: dict[int, int] = getattr(rows, "joined", {})
-        ends = np.full(len(rows), -1, np.int64)
-        if joined and rows.newlines:  # what is left at the end of a source has no last piece
-            ends[list(joined)] = np.array(list(joined.values()), np.int64) + self._lines - rows.newlines + 1
-        found = pl.Series(ends[which])
-        return found.set(found < 0, None)
+        ends, made = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
+        if rows.joined and rows.newlines:  # what is left at the end of a source has no last piece
+            last = list(rows.joined)
+            ends[last], made[last] = np.array(list(rows.joined.values()), np.int64) + self._lines - rows.newlines + 1, True
+        return pl.Series(np.abs(ends[which])).set(pl.Series(~made[which]), None)
 
     # ---- times ---------------------------------------------------------------------
     def _times(self, rows: Rows, which: Places, header: npt.NDArray[np.int32], line: Places) -> dict[str, pl.Series]:
@@ -223,7 +218,7 @@ class Table:
             "time_high": _stamps(high, shift),
         }
 
-    # ---- records -------------------------------------------------------------------
+    # ---- events --------------------------------------------------------------------
     def _tell(self, header: npt.NDArray[np.int32], place: Places) -> pl.DataFrame:
         """The event that each row belongs to, if any."""
         rows = pl.DataFrame({"row": np.arange(len(place)), "stream": self._array("stream", header).astype(np.int64), "place": place}).sort("place")
@@ -231,48 +226,8 @@ class Table:
         outside = (pl.col("end") < pl.col("place")).fill_null(value=True)
         return found.select(pl.when(~outside).then(pl.col(name)).alias(name) for name in ("event", "signature", "role", "phase", "exception"))
 
-    def _records(self, header: npt.NDArray[np.int32], time: Nanos, site: pl.Series, message: pl.Series, event: Places) -> Places:
-        """Numbers of records: of events their own; other rows go on with the row above in their stream or stand alone."""
-        count = len(header)
-        number = np.arange(self.record, self.record + count, dtype=np.int64)
-        self.record += count
-        inside = event >= 0
-        if inside.any():
-            first = np.flatnonzero(inside)[::-1]
-            begins = np.full(len(self._record_of_event), -1, np.int64)
-            begins[event[first]] = number[first]
-            self._record_of_event = np.where(self._record_of_event < 0, begins, self._record_of_event)
-            number[inside] = self._record_of_event[event[inside]]
-        if not count:
-            return number
-        stream = self._array("stream", header)
-        order = np.argsort(stream, kind="stable")
-        stream, header, time, number = stream[order], header[order], time[order], number[order]
-        place = site.gather(order)
-        may = (~inside & (site != "").to_numpy() & message.str.contains(_CONTINUES).to_numpy())[order] & (time != NO_TIME)
-        opens = np.ones(count, np.bool_)
-        opens[1:] = stream[1:] != stream[:-1]
-        goes_on = np.zeros(count, np.bool_)
-        goes_on[1:] = may[1:] & (header[1:] == header[:-1]) & (time[1:] == time[:-1]) & (place == place.shift(1)).fill_null(value=False).to_numpy()[1:] & ~opens[1:]
-        for row in np.flatnonzero(opens).tolist():  # once per stream
-            above = self._above.get(int(stream[row]))
-            if above is not None and may[row] and above[:3] == (int(header[row]), int(time[row]), place[row]):
-                number[row] = above[3]
-        number = number[np.maximum.accumulate(np.where(goes_on, 0, np.arange(count)))]
-        for row in np.flatnonzero(np.append(opens[1:], True)).tolist():
-            self._above[int(stream[row])] = int(header[row]), int(time[row]), place[row], int(number[row])
-        back = np.empty(count, np.int64)
-        back[order] = number
-        return back
-
 
 def _stamps(nanos: Nanos, shift: Places | int = 0) -> pl.Series:
     known = nanos != NO_TIME
     found = pl.Series(np.where(known, nanos, 0) - shift)
     return found.set(pl.Series(~known), None)
-
-
-def _sites(rows: Rows, which: Places) -> pl.Series:
-    texts = getattr(rows, "site_texts", None)
-    found: pl.Series = texts(which) if texts is not None else getattr(Digester, "_sites")(rows, which)  # noqa: B009
-    return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import io
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ class NdjsonSink:
         """Write all frames, in order; see :class:`k3logs.sinks.base.Sink`."""
         rows = 0
         for frame in frames:
-            _times_as_text(frame).write_ndjson(out)
+            _write(_times_as_text(frame).write_ndjson, out)
             rows += len(frame)
         return rows
 
@@ -34,9 +36,16 @@ class CsvSink:
         """Write all frames, in order; see :class:`k3logs.sinks.base.Sink`."""
         rows = 0
         for number, frame in enumerate(frames):
-            _flat(_times_as_text(frame)).write_csv(out, include_header=number == 0)
+            _write(partial(_flat(_times_as_text(frame)).write_csv, include_header=number == 0), out)
             rows += len(frame)
         return rows
+
+
+def _write(write: Callable[[BinaryIO], object], out: BinaryIO) -> None:
+    """By way of memory: polars gives an error of its own, without a number, where a reader has gone away."""
+    text = io.BytesIO()
+    write(text)
+    out.write(text.getbuffer())
 
 
 def _times_as_text(frame: pl.DataFrame) -> pl.DataFrame:
