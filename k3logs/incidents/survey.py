@@ -19,6 +19,9 @@ from k3logs.incidents.runs import Attempts
 if TYPE_CHECKING:
     from k3logs.signatures.catalog import Catalog
 
+DOCUMENT = 4_000
+"""Bytes per line beyond which a source in which nothing was read is a document, not a log."""
+
 _QUIET_NO = frozenset({"ERROR", "CRITICAL", "FATAL", "E", "F", "WARN", "WARNING", "W"})
 
 
@@ -103,6 +106,8 @@ def running(digests: Sequence[Digest], cast: Cast) -> tuple[set[int], set[int]]:
 
 def known(digests: Sequence[Digest], found: Sequence[Mark]) -> bool:
     """Whether the logs hold anything this tool speaks: a lifecycle mark or lines of a specific dialect."""
+    if digests and all(not d.parsed and d.bytes > DOCUMENT * max(d.lines, 1) for d in digests):
+        return False  # a whole document in one line: an export that nothing here unpacks
     names = {name for digest in digests for name in digest.by_dialect}
     return bool(found) or bool(names - {"untagged"})
 
