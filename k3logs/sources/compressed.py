@@ -6,7 +6,7 @@ import io
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 MAGIC = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2"}
 Notice = Callable[[str], None]
@@ -19,18 +19,28 @@ def kind(path: Path) -> str | None:
     return next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
 
 
+class Reader(Protocol):
+    """What is read here: anything that gives out bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes, none at the end."""
+        ...
+
+
 class Forgiving(io.RawIOBase):
     """A reader that ends, with a notice, where the data behind it can no longer be decompressed."""
 
-    def __init__(self, inner: BinaryIO, broken: Notice) -> None:
+    def __init__(self, inner: Reader, broken: Notice) -> None:
         self._inner = inner
         self._broken = broken
         self._ended = False
 
     def readable(self) -> bool:
+        """Always."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill ``buffer``; 0 at the end, and where the data is broken."""
         if self._ended:
             return 0
         try:
@@ -51,24 +61,24 @@ def opener(path: Path, compression: str | None, broken: Notice) -> Callable[[], 
     """
 
     def plain() -> BinaryIO:
-        return path.open("rb", buffering=0)  # type: ignore[return-value]
+        return path.open("rb", buffering=0)
 
     def unpack() -> BinaryIO:
-        inner: BinaryIO
+        inner: Reader
         if compression == "gz":
             inner = _Gzip(path.open("rb"))
         elif compression == "zst":
             import zstandard
 
-            inner = zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True)  # type: ignore[assignment]
+            inner = zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True)
         elif compression == "xz":
             import lzma
 
-            inner = lzma.open(path, "rb")  # type: ignore[assignment]
+            inner = lzma.open(path, "rb")
         else:
             import bz2
 
-            inner = bz2.open(path, "rb")  # type: ignore[assignment]
+            inner = bz2.open(path, "rb")
         return Forgiving(inner, broken)  # type: ignore[return-value]
 
     return plain if compression is None else unpack
