@@ -18,6 +18,7 @@ import polars as pl
 from k3logs import schema
 from k3logs.clocks.when import LATE, Times
 from k3logs.errors import InputError
+from k3logs.events.backward import from_the_end, shift
 from k3logs.events.digest import FIRST_CHUNK, Digest
 from k3logs.events.extract import Extractor
 from k3logs.events.gates import Gates
@@ -90,7 +91,7 @@ def _tables(digests: Sequence[Digest], found: Study, grammars: bundle.Bundle, pr
     record = 0
     for number, one in enumerate(digests):
         headers = Headers()
-        table = Table(one.source.name, headers, _who(cast, times, one, number), _clock(times, one, number), told[number], record, _before(one))
+        table = Table(one.source.name, headers, _who(cast, times, one, number), _clock(times, one, number), told[number], record, shift(one))
         try:
             yield from _frames(one, Extractor(grammars, headers), table, progress)
         except OSError as error:
@@ -147,17 +148,10 @@ class _Spool:
         return file
 
 
-def _before(one: Digest) -> int:
-    """What to take off a line's number so that it is as the digest numbers it: a log whose newest line is first counts from its end."""
-    return one.lines + 1 if any(use.first_line < 0 for use in one.uses.values()) else 0
-
-
 def _forward(one: Digest) -> BinaryIO:
     """A source in the order in which its digest read it."""
-    if not _before(one):
+    if not shift(one):
         return one.source.open()
-    from k3logs.events.backward import from_the_end
-
     spool = tempfile.TemporaryFile(buffering=0)
     with one.source.open() as stream:
         for block in from_the_end(stream):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from k3logs import redact, schema
+from k3logs.events.backward import places
 from k3logs.events.headers import Header, Headers
 from k3logs.events.numbering import Numbering
 from k3logs.events.records import stream_of
@@ -105,10 +106,10 @@ class Table:
         name: of the source.
         who: called once per header.
         record: number of the source's first record.
-        before: taken off the lines' numbers; the table has them without sign (see :mod:`k3logs.events.backward`).
+        up: added to the lines' numbers by the reading that ``clock`` and ``told`` come from (see :func:`k3logs.events.backward.shift`).
     """
 
-    def __init__(self, name: str, headers: Headers, who: Callable[[Header], Who], clock: Clock, told: Told, record: int = 0, before: int = 0) -> None:
+    def __init__(self, name: str, headers: Headers, who: Callable[[Header], Who], clock: Clock, told: Told, record: int = 0, up: int = 0) -> None:
         self._name = redact.mask(name)
         self._headers = headers
         self._who = who
@@ -122,7 +123,7 @@ class Table:
             schema={**dict.fromkeys(("stream", "start", "end", "event"), pl.Int64()), **{n: self._types[n] for n in ("signature", "role", "phase", "exception")}},
         ).sort("start", maintain_order=True)
         self._time = NO_TIME
-        self._lines = -before
+        self._lines = up
         self.numbering = Numbering(record, max(told.event, default=-1) + 1)
 
     def frame(self, rows: Rows) -> pl.DataFrame:
@@ -135,7 +136,7 @@ class Table:
         self._lines += rows.newlines
         table = {name: self._gather(name, header) for name in (*(f.name for f in fields(Who) if f.name != "shift"), "dialect", "form", "level")}
         table["source"] = pl.repeat(self._name, len(which), eager=True)
-        table["line"], table["part"] = pl.Series(np.abs(line)), pl.Series(part)
+        table["line"], table["part"] = pl.Series(places(line)), pl.Series(part)
         table["line_end"] = self._ends(rows, which)
         message, site = rows.messages(which), rows.site_texts(which)
         # the texts are views on the chunk's buffer: copied out, or each frame would hold its chunk
@@ -178,7 +179,7 @@ class Table:
         if rows.joined and rows.newlines:  # what is left at the end of a source has no last piece
             last = list(rows.joined)
             ends[last], made[last] = np.array(list(rows.joined.values()), np.int64) + self._lines - rows.newlines + 1, True
-        return pl.Series(np.abs(ends[which])).set(pl.Series(~made[which]), None)
+        return pl.Series(places(ends[which])).set(pl.Series(~made[which]), None)
 
     # ---- times ---------------------------------------------------------------------
     def _times(self, rows: Rows, which: Places, header: npt.NDArray[np.int32], line: Places) -> dict[str, pl.Series]:
