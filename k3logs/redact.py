@@ -19,13 +19,18 @@ MASK = "***"
 
 _NAME = r"(?:api[_-]?keys?|secret[_-]?keys?|secrets?|passwords?|passwd|passphrase|access[_-]?keys?(?:[_-]?id)?|private[_-]?keys?|credentials?)"
 _TOKEN = r"(?:hf|hub|auth|access|refresh|bearer|api|secret|session|security|id|git(?:hub|lab)|slack|wandb|ngc|csrf)[_-]?token"
-_VALUE = r"""(?!(?:None|null|True|False|true|false)\b)(?:\[[^\]]{0,4000}\]|"[^"]{0,4000}"|'[^']{0,4000}'|["'\[]?[^\s,;'"()\[\]{}&]+)"""
+_VALUE = r"""(?!(?:None|null|True|False|true|false)\b)(?:\[[^\]]{0,4000}\]|[bBrRuU]{0,2}"[^"]{0,4000}"|[bBrRuU]{0,2}'[^']{0,4000}'|["'\[]?[^\s,;'"()\[\]{}&]+)"""
 _QUOTED_WORD = r"""\\?["']?"""
 
 # Words that make a rule worth trying (lower case) and the rule: the last group stays after the mask, those before it before.
 # Repeats that a long line could hold many times over are bounded, so that no text costs its length squared.
 _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("hf_",), r"\b(hf_)(?:[A-Za-z0-9]{20,}|[a-z]*[A-Z0-9][A-Za-z0-9]{6,})()"),
+    (("hf_",), r"(?<![A-Za-z0-9])(hf_)(?:[A-Za-z0-9]{20,}|[a-z]*[A-Z0-9][A-Za-z0-9]{6,})()"),
+    (("gsk_", "r8_", "xai-", "tvly-", "pplx-", "ya29.", "sk_live_", "rk_live_", "xapp-", "hvs.", "api_org_", "wandb_v1_", "lsv2_pt_"),
+     r"(?<![A-Za-z0-9])(gsk_|r8_|xai-|tvly-|pplx-|ya29\.|[sr]k_live_|xapp-|hvs\.|api_org_|wandb_v1_|lsv2_pt_)[A-Za-z0-9_.-]{16,}()"),
+    (("value",),
+     rf"""((?i:name["']?\s*[:=]\s*["']?[A-Za-z0-9_.-]{{0,80}}(?:key|token|secret|passw(?:or)?d|pass|pwd|credentials?)["']?\s*,?\s*["']?value["']?\s*[:=]\s*)){_VALUE}()"""),
+    (("_pass", "_pwd", "_auth"), rf"(\b[A-Z][A-Z0-9_]{{0,60}}_(?:PASS|PWD|AUTH)\s?[=:]\s?){_VALUE}()"),
     (("sk-",), r"\b(sk-)[A-Za-z0-9_-]{12,}()"),
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"), r"\b(gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9_-]{12,}()"),
     (("glsa_", "glc_"), r"\b(glsa_|glc_)[A-Za-z0-9_+/=-]{12,}()"),
@@ -44,7 +49,7 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("cookie",), r"""(?i:\b((?:set-)?cookie["']?\s*[:=]\s*["']?))[^\r\n'"]+()"""),
     (("x-amz-", "x-goog-", "sig="), r"(?i:((?:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token)|[?&]sig)=))[^\s&'\"]+()"),
     (("key", "secret", "passw", "passphrase", "credential", "token"),
-     rf"(?i:(--[a-z0-9-]{{0,40}}(?:{_NAME}|token){_QUOTED_WORD}(?:\s*,\s*|\s+|=)))(?!--){_VALUE}()"),
+     rf"(?i:(--[a-z0-9_-]{{0,40}}(?:{_NAME}|token){_QUOTED_WORD}(?:\s*,\s*|\s+|=)))(?!--){_VALUE}()"),
     (("key", "secret", "passw", "passphrase", "credential"),
      rf"""((?i:{_NAME}(?:_[A-Z0-9]+)?{_QUOTED_WORD}\s*[:=]\s*\\?)){_VALUE}()"""),
     (("token",), rf"""((?i:{_TOKEN}{_QUOTED_WORD}\s*[:=]\s*\\?)){_VALUE}()"""),
@@ -55,6 +60,7 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
 _GATE = (
     r"hf_|sk-|gh[pousr]_|_pat_|lpat-|gl(?:sa|c)_|xox|vapi-|npm_|pypi-|dop_v|AKIA|ASIA|AIza|eyJ|KEY--|earer|EARER|asic|ASIC|horiz|HORIZ|ookie|OOKIE"
     r"|-[Aa]mz|-[Gg]oog|sig=|[_-]key|pikey|[_-]Key|[_-]KEY|piKey|ecret|ECRET|assw|ASSW|phrase|PHRASE|edent|EDENT|oken[=:'\" ,\\]|OKEN[=:'\" ,\\]"
+    r"|gsk_|r8_|xai-|tvly-|pplx-|ya29\.|k_live_|xapp-|hvs\.|api_org_|wandb_v1_|lsv2_pt_|_PASS|_PWD|_AUTH|\x1b\["
     r"|://[^\s/'\"<>]+@"
 )
 """What a text must hold before a rule is tried on it. Short and few literals in the case they are written in: Rust searches
@@ -64,6 +70,11 @@ these three times as fast as whole words in any case."""
 @cache
 def _gate() -> re.Pattern[str]:
     return re.compile(_GATE)
+
+
+@cache
+def _colours() -> re.Pattern[str]:
+    return re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
 
 
 @cache
@@ -85,6 +96,10 @@ def mask(text: str) -> str:
     """``text`` with every secret in it replaced by ``***``; doing so twice changes nothing more."""
     if not _gate().search(text):
         return text
+    if "\x1b[" in text and (plain := _colours().sub("", text)) != text:
+        # a colour may stand between a name and its value, or inside a token
+        masked = mask(plain)
+        return masked if masked != plain else text
     low = text.lower()
     for words, pattern in _compiled():
         if any(word in low for word in words):

@@ -86,3 +86,18 @@ def test_long_texts_cost_their_length(piece: str) -> None:
 
     cost(1000)
     assert cost(400_000) < max(0.5, 40 * min(cost(20_000) for _ in range(3)))
+
+
+@pytest.mark.parametrize("text", [
+    "HF_TOKEN=\x1b[32mMySecret99value\x1b[0m", "hf_\x1b[1mMySecret99valueMySecret99value\x1b[0m", "--hf_token MySecret99value",
+    '{"name":"HF_TOKEN","value":"MySecret99value"}', "- name: HF_TOKEN value: MySecret99value", "API_KEY=b'MySecret99value'", "K8S_PASS=MySecret99value",
+    "(Worker_hf_AbCMySecret99valueMySecret99value pid=7)", "gsk_MySecret99valueMySecret99value", "hvs.MySecret99valueMySecret99value",
+])  # fmt: skip
+def test_names_and_shapes_that_wrap_a_secret_are_known(text: str) -> None:
+    assert "MySecret99value" not in mask(text)
+    assert mask_series(pl.Series([text])).to_list() == [mask(text)]
+
+
+@pytest.mark.parametrize("text", ["\x1b[32mINFO\x1b[0m ready", "name: model value: k3", "r8_quantised weights", "NCCL_NET_AUTH"])
+def test_plain_words_stay(text: str) -> None:
+    assert mask(text) == text

@@ -89,6 +89,7 @@ def writing(path: str | None) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.filename is not None:
             raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in the buffer must not fail again when Python ends
         raise InputError(f"cannot write standard output: {error.strerror or error}", "make room, or name a file with -o") from error
 
 
