@@ -330,3 +330,19 @@ def test_the_corpus_is_checked_and_accepted(tmp_path: Path) -> None:
 
 def test_completion_is_there() -> None:
     assert b"complete" in k3logs(env={"_K3LOGS_COMPLETE": "bash_source"}).stdout
+
+
+def test_the_log_is_never_overwritten_by_its_report(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("(Worker_TP1 pid=7) ERROR 08-05 12:00:02 [core.py:9] RuntimeError: zq\n")
+    for command in ("triage", "parse"):
+        refused(shell(f"k3logs {command} {log} -o {tmp_path}/../{tmp_path.name}/x.log"), "would be overwritten", "-o another name")
+    assert "zq" in log.read_text()
+
+
+def test_a_fifo_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text("hello\n")
+    os.mkfifo(tmp_path / "a.log")
+    done = shell(f"timeout 30 k3logs triage {tmp_path}")
+    assert done.returncode == 3
+    assert b"a.log: not read" in done.stdout

@@ -39,12 +39,14 @@ def output_option(function: F) -> F:
     return click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output; whole or not at all.")(function)
 
 
-def given_sources(sources: tuple[str, ...], command: str) -> list[str]:
+def given_sources(sources: tuple[str, ...], command: str, output: str | None = None) -> list[str]:
     """The sources to read: those given, else standard input when something is piped into it.
 
     Raises:
-        InputError: neither.
+        InputError: neither, or ``output`` is one of them.
     """
+    if output is not None and any(source != "-" and Path(source).exists() and Path(output).exists() and Path(source).samefile(output) for source in sources):
+        raise InputError(f"{output} is the log itself and would be overwritten", "give -o another name")
     if sources:
         if "-" in sources and sys.stdin is None:
             raise InputError("standard input is closed", "name a log file, a folder or an archive")

@@ -33,7 +33,7 @@ def command(sources: tuple[str, ...], format_name: str | None, output: str | Non
     from k3logs.read import iter_frames
     from k3logs.triage import Options
 
-    given = common.given_sources(sources, "parse")
+    given = common.given_sources(sources, "parse", output)
     by_name = next((n for n in SINKS if output and output.lower().endswith(f".{n}")), None)
     chosen = sink(format_name or by_name or "ndjson")
     if chosen.binary and output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():

@@ -35,7 +35,7 @@ def command(sources: tuple[str, ...], format_name: str | None, output: str | Non
     from k3logs.cli.progress import Progress
     from k3logs.triage import Options, triage
 
-    given = common.given_sources(sources, "triage")
+    given = common.given_sources(sources, "triage", output)
     name = format_name or (name_for_file(output) if output else None) or "text"
     with common.writing(output) as out:
         with Progress("reading") as progress:

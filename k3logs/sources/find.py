@@ -68,6 +68,9 @@ def _folder(folder: Path, notices: list[str]) -> Iterator[Source]:
             path = Path(root) / name
             if name.startswith(".") or path.suffix in _NOT_LOGS:
                 continue
+            if path.exists() and not path.is_file():
+                notices.append(f"{path.relative_to(folder)}: not read (no regular file)")  # a FIFO would be waited for
+                continue
             try:
                 yield from _file(path, str(path.relative_to(folder)), notices)
             except OSError as error:
