@@ -30,8 +30,10 @@ lint: .venv/ready-dev  ## ruff, mypy --strict, import layers
 test: lint  ## set up, lint, all tests
 	$(BIN)/python -m pytest -n 2
 
-bench: .venv/ready-dev  ## CPU and memory figures
-	$(BIN)/python -m pytest benchmarks -o testpaths=benchmarks --benchmark-only
+bench: .venv/ready-dev  ## CPU and memory figures beside their limits (K3LOGS_BENCH_MB=100 for those that need a big log)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	mkdir -p .benchmarks
+	$(BIN)/python -m pytest benchmarks -p no:xdist --benchmark-only --benchmark-columns=median,min,max,rounds --benchmark-json=.benchmarks/last.json
 
 accept: .venv/ready  ## show how verdicts on the corpus changed, and accept them (also in the README)
 	$(BIN)/k3logs corpus accept

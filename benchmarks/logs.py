@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from messages import SITES, TOPOLOGY
+
 RANKS = range(8, 16)
 CULPRIT = 11
 CAUSE = "Got completion from peer 10.41.7.20<41873> with status=12 opcode=1 len=0 vendor err 129 (Send)"
@@ -95,16 +97,16 @@ def _request(rng: random.Random, now: Now, rank: int) -> str:
 
 
 def _step(rng: random.Random, now: Now, rank: int) -> str:
-    return f"{_worker(rank)}INFO {now.short} [gpu_model_runner.py:{rng.randrange(1200, 5200)}] step {rng.randrange(1 << 24)} took {rng.random() * 90:.3f} ms, {rng.randrange(1, 512)} sequences"
+    return f"{_worker(rank)}INFO {now.short} [gpu_model_runner.py:3308] step {rng.randrange(1 << 24)} took {rng.random() * 90:.3f} ms, {rng.randrange(1, 512)} sequences"
 
 
 def _warning(rng: random.Random, now: Now, rank: int) -> str:
-    return f"{_worker(rank)}WARNING {now.short} [fused_moe.py:{rng.randrange(600, 900)}] Using default MoE config. Performance might be sub-optimal! Config file not found at configs/E={rng.randrange(64)}.json"
+    return f"{_worker(rank)}WARNING {now.short} [fused_moe.py:{rng.choice((642, 818))}] Using default MoE config. Performance might be sub-optimal! Config file not found at configs/E={rng.randrange(64)}.json"
 
 
 def _c10(rng: random.Random, now: Now, rank: int) -> str:
     month_day = now.long[6:7] + now.long[8:10]
-    return f"[rank{rank}]:[I{month_day} {now.long[11:]}.{rng.randrange(10**9):09d} ProcessGroupNCCL.cpp:{rng.randrange(900, 3000)}] [PG ID 2 PG GUID 3 Rank {rank}] Launched collective SeqNum={rng.randrange(1 << 22)}"
+    return f"[rank{rank}]:[I{month_day} {now.long[11:]}.{rng.randrange(10**9):09d} ProcessGroupNCCL.cpp:{rng.choice((979, 2093, 2867))}] [PG ID 2 PG GUID 3 Rank {rank}] Launched collective SeqNum={rng.randrange(1 << 22)}"
 
 
 def _client(rng: random.Random, now: Now, rank: int) -> str:
@@ -115,12 +117,27 @@ def _progress(rng: random.Random, now: Now, rank: int) -> str:
     return "\r".join(f"Loading safetensors checkpoint shards: {10 * n:3d}% | {n}/10 [00:{n:02d}<00:{10 - n:02d}, {rng.random() * 3:.2f}it/s]" for n in range(1, 6))
 
 
+def _site(rng: random.Random, now: Now, rank: int) -> str:
+    """One of many places in vLLM; which one is drawn, as are its numbers."""
+    where, text = rng.choice(SITES)
+    return f"{_worker(rank)}INFO {now.short} [{where}] {_filled(rng, text)}"
+
+
+def _topology(rng: random.Random, now: Now, rank: int) -> str:
+    return f"{_nccl(rank)}NCCL INFO {_filled(rng, rng.choice(TOPOLOGY))}"
+
+
+def _filled(rng: random.Random, text: str) -> str:
+    return text.format(n=rng.randrange(1 << 16), m=rng.randrange(16), k=rng.randrange(16), f=rng.random() * 100, x=rng.getrandbits(40))
+
+
 def _plain(rng: random.Random, now: Now, rank: int) -> str:
     return rng.choice(("", "  - vocab: 163840", "    warnings.warn(", "=" * 60, f"cache entry {rng.getrandbits(64):016x} written"))
 
 
 SHARES: dict[Say, int] = {
-    _collective: 340, _access: 220, _step: 160, _request: 80, _stats: 40, _warning: 10, _c10: 70, _client: 50, _progress: 5, _plain: 25,
+    _collective: 200, _topology: 140, _access: 220, _step: 60, _site: 160, _request: 80, _stats: 40, _warning: 10, _c10: 70, _client: 50,
+    _progress: 5, _plain: 25,
 }  # fmt: skip
 AFTER: dict[Say, int] = {_refused: 600, _client: 300, _plain: 100}
 
@@ -191,8 +208,8 @@ def folder() -> Path:
 
 
 def big(megabytes: int) -> Path:
-    """The log of that many MB (10^6 bytes), made once for each text of this module."""
-    made_by = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+    """The log of that many MB (10^6 bytes), made once for each text of these modules."""
+    made_by = hashlib.sha256(b"".join(Path(__file__).with_name(name).read_bytes() for name in ("logs.py", "messages.py"))).hexdigest()[:12]
     path = folder() / f"serving-{megabytes}-{made_by}.log"
     if not path.exists():
         draft = path.with_suffix(f".{os.getpid()}")
