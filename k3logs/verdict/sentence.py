@@ -27,6 +27,8 @@ def sentence(verdict: Verdict, choice: Choice) -> str:
     what = what if len(what) <= 160 else what[:157] + "..."
     where = f" on {root.node}" if root.node else ""
     who = _who(root, choice)
+    if choice.rule == "cascade.only" and root.rank is None:
+        return f"Cannot tell who failed first: its line is not in these logs. The first consequence, {when}{where}: {what}."
     if choice.kind == "hang":
         verb = "is the one the others wait for" if root.rank is not None else "hang"
         lead = f"{who}{where} {verb} {when}"
