@@ -90,3 +90,9 @@ def test_a_traceback_that_is_cut_off_is_a_failure_of_its_rank() -> None:
     root = root_of(reading.verdict(start(4) + BEGAN + cut))
     assert root.rank == 2
     assert "its traceback is cut off before the exception" in root.why
+
+
+def test_a_server_that_goes_on_does_not_clear_a_gpu_lost_by_one_of_its_ranks() -> None:
+    xid = "Aug 05 09:31:04 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=302, name=python3, GPU has fallen off the bus.\n"
+    answer = reading.verdict({"n1.log": start(4) + BEGAN + hit(0) + answered(30) + answered(40), "n1.kern.log": xid})
+    assert (answer.outcome, root_of(answer).signature, root_of(answer).rank) == ("failure", "XID079", 2)

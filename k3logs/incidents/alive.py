@@ -22,6 +22,12 @@ from k3logs.incidents.runs import Attempts
 NOTICED = 30.0
 """Seconds after which what a server prints shows that its engine lives: statistics are of the last 10 s, an end is noticed late."""
 
+KERNEL = ("XID", "SXID", "KERN")
+"""Families of signatures that the kernel prints."""
+
+AFTER = 120.0
+"""Seconds in which trouble may follow from the kernel's report."""
+
 QUOTE = 45.0
 """Seconds by which a line's own stamp is older than its wrapper's, where others' are not, that make it a quoted line."""
 
@@ -64,8 +70,12 @@ def signs(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times:
 def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[Digest], attempts: Attempts, times: Times) -> None:
     """Failures before a sign of work of the same deployment and attempt ended nothing; quoted lines and sidecars' neither."""
     speaking = _speaking(digests)
+    # a server's lines go on in a merged log: they don't clear a report of the kernel about one of the deployment's ranks
+    struck = [f for f in failures if f.id is not None and f.id.startswith(KERNEL) and f.process is not None and f.process.rank is not None]
     for f in failures:
-        if f.role not in _MAY_BE:
+        if f.role not in _MAY_BE or (f.id is not None and f.id.startswith(KERNEL)):
+            continue
+        if any(-5.0 <= f.low - k.low <= AFTER for k in struck):
             continue
         fields = digests[f.event.source].headers.known[f.event.first.header].fields
         unit = unit_of(fields)

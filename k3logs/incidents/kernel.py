@@ -6,12 +6,9 @@ from collections.abc import Sequence
 
 from k3logs.identity.cast import Cast
 from k3logs.identity.facts import Fact
-from k3logs.incidents.alive import NOTICED, Sign
+from k3logs.incidents.alive import KERNEL, NOTICED, Sign
 from k3logs.incidents.crash import rank_of
 from k3logs.incidents.failure import Failure
-
-FAMILIES = ("XID", "SXID", "KERN")
-"""Families of signatures that the kernel prints."""
 
 ECHO = 120.0
 """Seconds within which a process's error follows the kernel's report of its GPU, its memory or its kill."""
@@ -26,7 +23,7 @@ _OURS = ("vllm", "python", "ray", "pt_", "torchrun", "sglang")
 
 def is_kernel(failure: Failure) -> bool:
     """Whether the kernel printed it."""
-    return failure.id is not None and failure.id.startswith(FAMILIES)
+    return failure.id is not None and failure.id.startswith(KERNEL)
 
 
 def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
@@ -43,7 +40,7 @@ def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
                 _aside(k, "it has no time, and another failure has")
         elif began is not None and began - k.high > far:
             _aside(k, f"it is {(began - k.high) / 60:.0f} minutes older than the first trouble of the deployment")
-        elif works is not None and works > k.high + NOTICED:
+        elif works is not None and works > k.high + NOTICED and not told:
             _aside(k, "the deployment still served after it")
         elif not told and _of_another_process(k) and (own or works is not None):
             _aside(k, "it is about a process of another program")
