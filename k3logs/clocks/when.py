@@ -14,7 +14,7 @@ from statistics import median
 from k3logs.clocks.solve import Solution
 from k3logs.events.digest import Digest
 from k3logs.events.record import Line
-from k3logs.events.stamps import NO_TIME, has_year, has_zone, with_year
+from k3logs.events.stamps import NO_TIME, has_year, has_zone, near_year
 
 QUARTER = 900.0
 """Zones lie whole quarter hours apart."""
@@ -92,9 +92,7 @@ class Times:
     def _year(kind: tuple[str, ...], stamp: int, reference: int) -> int:
         if has_year(kind):
             return stamp
-        import numpy as np
-
-        return int(with_year(np.array([stamp]), reference)[0])
+        return near_year(stamp, reference)
 
     def _interval(self, clock: SourceClock, dialect: str | None, kind: tuple[str, ...], time: int, envelope: int, grain: int) -> tuple[float, float]:
         low, high = float("-inf"), float("inf")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from k3logs.events.alike import Alike
@@ -18,7 +17,7 @@ from k3logs.events.extract import Extractor
 from k3logs.events.gates import AFTER, Gates, with_neighbours
 from k3logs.events.headers import MAX_KEYS, Headers
 from k3logs.events.keys import Hashes
-from k3logs.events.rows import Places, Rows
+from k3logs.events.rows import Mask, Places, Rows
 from k3logs.events.stamps import NO_TIME
 from k3logs.sources.chunks import CHUNK, chunks
 from k3logs.sources.source import Source
@@ -98,11 +97,8 @@ class Digester:
         kept, hot, keys = self._gates.of_rows(rows)
         self._levels()
         hot |= self._loud[rows.header]
-        wide = with_neighbours(kept, hot)
-        wide[: self._after] = True
-        self._after = max(0, AFTER - int(np.argmax(hot[::-1]))) if hot.any() else max(0, self._after - len(rows))
         first, last, present = self._uses.places(rows, len(self._extractor.headers))
-        which = self._admit(rows, np.flatnonzero(wide & ~rows.dropped), hot, keys)
+        which = self._choose(rows, kept | hot, hot, keys)
         wanted = np.zeros(len(rows), np.bool_)
         wanted[which] = wanted[first] = wanted[last] = True
         rows.read_times(wanted)
@@ -121,16 +117,22 @@ class Digester:
             self._claimed = np.concatenate([self._claimed, np.array([h.dialect is not None for h in fresh], np.bool_)])
             self._alike.learn(known)
 
-    def _admit(self, rows: Rows, which: Places, hot: npt.NDArray[np.bool_], keys: Hashes) -> Places:
-        """Those of the rows ``which`` that are kept."""
-        if not len(which):
-            return which
+    def _choose(self, rows: Rows, wanted: Mask, hot: Mask, keys: Hashes) -> Places:
+        """The rows that are kept: those wanted, and the neighbours of hot ones, unless there were enough of their kind."""
+        own = np.flatnonzero(wanted & ~rows.dropped)
         if self._kept >= MAX_ROWS:
-            self._skip("beyond the limit", len(which))
-            return which[:0]
-        good = self._alike.admit(rows.header[which], keys[which], hot[which], rows, which)
-        self._skip("alike", int(np.count_nonzero(~good)))
-        return which[good]
+            self._skip("beyond the limit", len(own))
+            return own[:0]
+        good, near = self._alike.admit(rows, own, hot[own], keys[own])
+        lead = np.zeros(len(rows), np.bool_)
+        lead[own[near & hot[own]]] = True
+        wide = with_neighbours(lead, lead)
+        wide[: self._after] = True
+        self._after = max(0, AFTER - int(np.argmax(lead[::-1]))) if lead.any() else max(0, self._after - len(rows))
+        others = np.flatnonzero(wide & ~wanted & ~rows.dropped)
+        beside, _ = self._alike.admit(rows, others, np.zeros(len(others), np.bool_), keys[others])
+        self._skip("alike", int(np.count_nonzero(~good)) + int(np.count_nonzero(~beside)))
+        return np.sort(np.concatenate([own[good], others[beside]]))
 
     def _skip(self, why: str, count: int) -> None:
         if count:

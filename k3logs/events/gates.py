@@ -16,8 +16,8 @@ import polars as pl
 
 from k3logs import paths
 from k3logs.errors import AuthorError
-from k3logs.events.keys import Hashes, hashed
-from k3logs.events.lines import Lines
+from k3logs.events.keys import Hashes, Remembered, hashed
+from k3logs.events.lines import Ints, Lines, from_series, views
 from k3logs.events.rows import Rows
 
 Mask = npt.NDArray[np.bool_]
@@ -27,7 +27,7 @@ BEFORE, AFTER = 2, 6
 """Neighbours of a failure line that are kept with it: context for the reader, and the rest of its message."""
 
 _SPECIAL = set(r"\.+*?()|[]{}^$#&-~")
-_DIGITS = frozenset("0123456789")
+_DIGITS = str.maketrans(dict.fromkeys("0123456789", "\0"))
 _REMEMBERED = 18
 """Bits: how many answers are remembered."""
 
@@ -38,14 +38,13 @@ _KEPT, _HOT = 1, 2
 
 
 def alternation(literals: Iterable[str]) -> str:
-    """A Rust regex that finds any of the texts, with any digit where a text has one; quotes are found escaped (inside JSON) too."""
-    wanted = set(literals)
+    """A Rust regex that finds any of the texts where all digits are zero bytes; quotes are found escaped (inside JSON) too.
+
+    It holds literals alone, which Rust searches ten times as fast as classes between them.
+    """
+    wanted = {text.translate(_DIGITS) for text in literals}
     wanted |= {text.replace('"', '\\"') for text in wanted if '"' in text}
-    shortest: list[str] = []
-    for text in sorted(wanted, key=lambda t: (len(t), t)):
-        if not any(short in text for short in shortest):
-            shortest.append(text)
-    return "|".join(sorted("".join("[0-9]" if c in _DIGITS else "\\" + c if c in _SPECIAL else c for c in text) for text in shortest)) or r"\z."
+    return "|".join(sorted("".join("\\" + c if c in _SPECIAL else c for c in text) for text in wanted)) or r"\z."
 
 
 class Gates:
@@ -66,44 +65,42 @@ class Gates:
         hot = set(lists["failure"]) | set(failure)
         self._any = alternation(hot | set(lists["body"]) | set(lists["fact"]) | set(fact))
         self._hot = alternation(hot)
-        self._keys = np.zeros(1 << _REMEMBERED, np.uint64)
-        self._answers = np.zeros(1 << _REMEMBERED, np.uint8)
+        self._answers = Remembered(_REMEMBERED)
 
     def of(self, text: pl.Series) -> tuple[Mask, Mask]:
         """``(kept, hot)`` for each text: worth keeping, and worth keeping its neighbours for."""
-        answers = self._search(text)
+        lines = from_series(text.fill_null(""), np.zeros(len(text), np.int32))
+        answers = self._search(lines, lines.start, lines.end - lines.start)
         return answers != 0, answers == _KEPT + _HOT
 
     def of_rows(self, rows: Rows) -> tuple[Mask, Mask, Hashes]:
         """``(kept, hot)`` for the message of each row, and a hash of each that is the same for messages with other digits."""
-        answers = np.zeros(len(rows), np.uint8)
+        answers = np.zeros(len(rows), np.int16)
         keys = np.zeros(len(rows), np.uint64)
         for number, lines in enumerate(rows.blocks):
-            among = np.flatnonzero(rows.block[lines.row] == number)
+            among = np.flatnonzero(rows.block[lines.row] == number) if len(rows.blocks) > 1 else slice(None)
             row = lines.row[among]
-            answers[row], keys[row] = self._of_lines(lines, among)
+            answers[row], keys[row] = self._of_lines(lines, lines.start[among], lines.end[among])
         return answers != 0, answers == _KEPT + _HOT, keys
 
-    def _of_lines(self, lines: Lines, among: Places) -> tuple[npt.NDArray[np.uint8], Hashes]:
-        start = lines.start[among]
-        size = lines.end[among] - start
-        keys = hashed(lines.buffer, start, np.minimum(size, _LONGEST), alike=True)
-        place = (keys >> np.uint64(64 - _REMEMBERED)).astype(np.int64)
-        answers = self._answers[place]
-        unknown = np.flatnonzero((self._keys[place] != keys) | (size > _LONGEST))
+    def _of_lines(self, lines: Lines, start: Ints, end: Ints) -> tuple[npt.NDArray[np.int16], Hashes]:
+        size = end - start
+        keys = hashed(lines, start, np.minimum(size, _LONGEST), alike=True)
+        answers = self._answers.find(keys)
+        answers[size > _LONGEST] = -1
+        unknown = np.flatnonzero(answers < 0)
         if len(unknown):
-            found = self._search(lines.text(among[unknown]))
-            answers[unknown] = found
+            found = answers[unknown] = self._search(lines, start[unknown], size[unknown])
             brief = size[unknown] <= _LONGEST
-            at = place[unknown[brief]]
-            self._keys[at], self._answers[at] = keys[unknown[brief]], found[brief]
+            self._answers.put(keys[unknown[brief]], found[brief])
         return answers, keys
 
-    def _search(self, text: pl.Series) -> npt.NDArray[np.uint8]:
-        answers = text.str.contains(self._any).to_numpy().astype(np.uint8)
+    def _search(self, lines: Lines, start: Ints, size: Ints) -> npt.NDArray[np.int16]:
+        text = views(*lines.undigited, start, size)
+        answers = text.str.contains(self._any).to_numpy().astype(np.int16)
         places = np.flatnonzero(answers)
         if len(places):
-            answers[places] += _HOT * text.gather(places).str.contains(self._hot).to_numpy().astype(np.uint8)
+            answers[places] += _HOT * text.gather(places).str.contains(self._hot).to_numpy().astype(np.int16)
         return answers
 
 

@@ -1,7 +1,7 @@
 """Numbers for pieces of text, by their place in a buffer: equal text, equal number, over all chunks of a log.
 
-A piece is hashed where it stands, eight bytes at a time and a column of pieces at once, and its hash looked up in an open
-table. Hashes have 64 bits and a secret of this process in them, so that two texts that differ do not meet.
+A piece is hashed where it stands and its hash looked up in an open table, a column of pieces at once. Hashes have 64 bits and a
+secret of this process in them, so that two texts that differ do not meet.
 """
 
 from __future__ import annotations
@@ -11,29 +11,20 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from k3logs.events.lines import Bytes, Ints, windows
+from k3logs.events.lines import Ints, Lines, views
 
 Hashes = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
-_WIDTH = 64
-_FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+_SEED = secrets.randbits(63)
+_FIRST, _SECOND = np.uint64(secrets.randbits(64) | 1), np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
-_SALT = np.array([secrets.randbits(64) | 1 for _ in range(_WIDTH // 8)], np.uint64)
-
-_MASKS = np.zeros((_WIDTH + 1, _WIDTH), np.uint8)
-for _n in range(_WIDTH + 1):
-    _MASKS[_n, :_n] = 255
-_MASKED = {width: _MASKS[: width + 1, :width].copy().view(f"V{width}").ravel() for width in (8, 16, 32, 64)}
-"""``_MASKED[width][n]`` keeps the first ``n`` of ``width`` bytes."""
-
-_PART = 4096
-"""Pieces hashed at a time, so that the work stays in the processor's cache."""
 
 
 def mixed(values: Hashes) -> Hashes:
-    """Spread the bits of whole numbers over all 64."""
+    """Spread the bits of whole numbers over all 64; different numbers stay different, and 0 stays 0."""
     values = values * _FIRST
     values ^= values >> _HALF
     values *= _SECOND
@@ -41,55 +32,20 @@ def mixed(values: Hashes) -> Hashes:
     return values
 
 
-def hashed(buffer: Bytes, start: Places | Ints, size: Places | Ints, alike: bool = False) -> Hashes:
-    """Hashes of ``buffer[start[i] : start[i] + size[i]]``; 64 bytes behind the last start must exist.
+def hashed(lines: Lines, start: Places | Ints, size: Places | Ints, alike: bool = False) -> Hashes:
+    """Hashes of the pieces ``start[i] : start[i] + size[i]`` of the lines' buffer.
 
     Args:
-        alike: texts that differ only in what their digits are get one hash.
+        alike: pieces that differ only in what their digits are get one hash.
     """
-    start = start.astype(np.int64, copy=False)
-    found = np.empty(len(start), np.uint64)
-    for low in range(0, len(start), _PART):
-        part = slice(low, low + _PART)
-        found[part] = _hashed(buffer, start[part], size[part], alike)
-    done = _WIDTH
-    longer = np.flatnonzero(size > done)
-    while len(longer):
-        for low in range(0, len(longer), _PART):
-            some = longer[low : low + _PART]
-            found[some] = mixed(found[some] ^ _hashed(buffer, start[some] + done, size[some] - done, alike))
-        done += _WIDTH
-        longer = longer[size[longer] > done]
+    buffer, owner = lines.undigited if alike else (lines.buffer, lines.owner)
+    return hashes_of(views(buffer, owner, start.astype(np.int32, copy=False), size.astype(np.int32, copy=False), text=False))
+
+
+def hashes_of(texts: pl.Series) -> Hashes:
+    """Hashes of texts."""
+    found: Hashes = texts.hash(_SEED).to_numpy()
     return found
-
-
-def _hashed(buffer: Bytes, start: Places, size: Places | Ints, alike: bool) -> Hashes:
-    longest = int(size.max())
-    width = next((w for w in (8, 16, 32) if longest <= w), _WIDTH)
-    words = windows(buffer, start, width).view(np.uint64)
-    words &= _MASKED[width][np.minimum(size, width)].view(np.uint64).reshape(words.shape)
-    if alike:
-        words &= _no_digit(words)
-    words *= _SALT[: width // 8]  # nothing stays nothing, so how wide a piece is read makes no difference
-    words ^= words >> _HALF
-    words *= _SECOND
-    return mixed(words.sum(axis=1, dtype=np.uint64) ^ size.astype(np.uint64))
-
-
-_ZEROS, _LOW, _OVER_NINE, _HIGH = (np.uint64(int(byte * 8, 16)) for byte in ("30", "7f", "76", "80"))
-_SEVEN, _WHOLE = np.uint64(7), np.uint64(255)
-
-
-def _no_digit(words: Hashes) -> Hashes:
-    """255 in each byte that is no digit, 0 in the others, for eight bytes at a time."""
-    beyond = words ^ _ZEROS  # a digit is now 0 .. 9
-    flags = beyond & _LOW
-    flags += _OVER_NINE
-    flags |= beyond
-    flags &= _HIGH
-    flags >>= _SEVEN
-    flags *= _WHOLE
-    return flags
 
 
 class Numbers:
@@ -144,3 +100,24 @@ class Numbers:
         self._values = np.zeros(1 << self._bits, np.int32)
         used = np.flatnonzero(keys)
         self._put(keys[used], values[used])
+
+
+class Remembered:
+    """Hash -> small number, of the last ones that were put in; forgets some when it is full."""
+
+    def __init__(self, bits: int) -> None:
+        self._shift = np.uint64(64 - bits)
+        self._keys = np.zeros(1 << bits, np.uint64)
+        self._values = np.zeros(1 << bits, np.int16)
+
+    def find(self, keys: Hashes) -> npt.NDArray[np.int16]:
+        """The number of each key, -1 where it is not remembered."""
+        place = (keys >> self._shift).astype(np.int64)
+        return np.where(self._keys[place] == keys, self._values[place], np.int16(-1))
+
+    def put(self, keys: Hashes, values: npt.NDArray[np.integer]) -> None:
+        """Remember the number of each key."""
+        place = (keys >> self._shift).astype(np.int64)
+        self._keys[place] = keys
+        self._values[place] = values
+        # of several keys with one place the last one is there, and numpy writes both columns in the same order

@@ -17,16 +17,18 @@ Bytes = npt.NDArray[np.uint8]
 PAD = 64
 """Zero bytes that every buffer has behind its last line, so that a look ahead never leaves it."""
 
-_STEP = 1 << 16
+_STEP, _TILE = 1 << 16, 1 << 18
 _INLINE = 12
 _NEWLINE, _RETURN, _ESCAPE, _SPACE = 10, 13, 27, 32
+_NOUGHT, _TEN = 48, 10
 
 
 @dataclass(slots=True)
 class Lines:
     """Lines ``start[i]:end[i]`` of ``buffer``; ``row[i]`` is the line's place in its chunk.
 
-    The text is never copied: :meth:`text` gives polars views on the buffer.
+    The text is never copied: :meth:`text` gives polars views on the buffer. ``seen`` notes up to where a line was looked at to
+    tell what its layers are.
     """
 
     buffer: Bytes
@@ -34,9 +36,24 @@ class Lines:
     start: Ints
     end: Ints
     row: Ints
+    seen: Ints | None = None
+    _undigited: tuple[Bytes, pa.Buffer] | None = None
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def undigited(self) -> tuple[Bytes, pa.Buffer]:
+        """The buffer with every digit as a zero byte."""
+        if self._undigited is None:
+            found = np.empty_like(self.buffer)
+            for low in range(0, len(found), _TILE):  # in steps that stay in the processor's cache
+                part = self.buffer[low : low + _TILE]
+                keep = (part - np.uint8(_NOUGHT) < _TEN).view(np.uint8)
+                keep -= 1
+                np.bitwise_and(part, keep, out=found[low : low + _TILE])
+            self._undigited = found, pa.py_buffer(found)
+        return self._undigited
 
     def text(self, which: npt.NDArray[Any] | None = None, length: int | None = None) -> pl.Series:
         """The lines as a polars String column, zero-copy.
@@ -58,8 +75,8 @@ def windows(buffer: Bytes, start: npt.NDArray[np.int64], width: int) -> Bytes:
     return rows[start].view(np.uint8).reshape(len(start), width)
 
 
-def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints) -> pl.Series:
-    """Build an Arrow ``string_view`` array over a buffer: 16 bytes a string, short ones inlined.
+def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints, text: bool = True) -> pl.Series:
+    """Build an Arrow ``string_view`` array (``binary_view`` unless ``text``) over a buffer: 16 bytes a string, short ones inlined.
 
     Layout: length, then 12 bytes of text, or the first 4 bytes, buffer number and offset (Arrow columnar format).
     """
@@ -74,8 +91,8 @@ def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints) -> pl.Series
         letters = windows(buffer, start[short].astype(np.int64), _INLINE)
         letters[np.arange(_INLINE) >= size[short][:, None]] = 0
         view[short, 1:] = letters.view("<i4")
-    array = pa.Array.from_buffers(pa.string_view(), count, [None, pa.py_buffer(view), owner])
-    return pl.Series("text", array, dtype=pl.String)
+    array = pa.Array.from_buffers(pa.string_view() if text else pa.binary_view(), count, [None, pa.py_buffer(view), owner])
+    return pl.Series("text", array, dtype=pl.String if text else pl.Binary)
 
 
 def from_series(text: pl.Series, row: Ints) -> Lines:
@@ -151,18 +168,20 @@ def cut(chunk: bytearray, size: int) -> Cut:
     """
     repaired = repair_utf8(chunk, size)
     buffer = np.frombuffer(chunk, np.uint8)
-    control = _below_space(buffer, size)
+    control = (buffer[:size] < _SPACE).nonzero()[0]
     kind = buffer[control]
-    newline = control[kind == _NEWLINE].astype(np.int32)
+    breaks = kind == _NEWLINE
+    returns = kind == _RETURN
+    newlines = int(np.count_nonzero(breaks))
     escapes = control[kind == _ESCAPE]
-    if not (kind == _RETURN).any():
-        start = np.empty_like(newline)
+    if not returns.any():
+        end = control[breaks].astype(np.int32) if newlines < len(control) else control.astype(np.int32)
+        start = np.empty_like(end)
         start[:1] = 0
-        start[1:] = newline[:-1] + 1
-        number = np.arange(len(newline), dtype=np.int32)
-        lines = Lines(buffer, pa.py_buffer(chunk), start, newline, number)
-        return Cut(lines, number, np.zeros(len(newline), np.int16), len(newline), repaired, escapes)
-    ends = control[(kind == _NEWLINE) | (kind == _RETURN)].astype(np.int32)
+        np.add(end[:-1], 1, out=start[1:])
+        number = np.arange(newlines, dtype=np.int32)
+        return Cut(Lines(buffer, pa.py_buffer(chunk), start, end, number), number, np.zeros(newlines, np.int16), newlines, repaired, escapes)
+    ends = control[breaks | returns].astype(np.int32)
     # of several returns in a row, or some before a newline, only the last one ends a piece, and none of them belongs to it
     follows = np.diff(ends, prepend=np.int32(-2)) == 1
     run_start = ends[np.maximum.accumulate(np.where(follows & (buffer[ends - 1] == _RETURN), 0, np.arange(len(ends))))]
@@ -180,15 +199,4 @@ def cut(chunk: bytearray, size: int) -> Cut:
     opens = np.ones(len(number), np.bool_)
     opens[1:] = number[1:] != number[:-1]
     part = (index - np.maximum.accumulate(np.where(opens, index, 0))).astype(np.int16)
-    return Cut(Lines(buffer, pa.py_buffer(chunk), start, end, index), number, part, len(newline), repaired, escapes)
-
-
-def _below_space(buffer: Bytes, size: int) -> npt.NDArray[np.int64]:
-    """Places of control characters in ``buffer[:size]``: eight bytes are passed over at once where none of them is one."""
-    whole = (size + 7) // 8
-    flags = np.zeros(whole * 8, np.bool_)
-    np.less(buffer[:size], _SPACE, out=flags[:size])
-    words = np.flatnonzero(flags.view(np.uint64))
-    inside = np.flatnonzero(flags.reshape(whole, 8)[words])
-    found: npt.NDArray[np.int64] = (words[inside >> 3] << 3) + (inside & 7)
-    return found
+    return Cut(Lines(buffer, pa.py_buffer(chunk), start, end, index), number, part, newlines, repaired, escapes)

@@ -30,12 +30,13 @@ _LEARNT_FROM = 4096
 
 @dataclass(slots=True)
 class Spans:
-    """Pieces of the lines ``place``, as offsets into their buffer; ``reader`` reads them if they are stamps."""
+    """Pieces of the lines ``place``, as offsets into their buffer; ``reader`` reads them if they are stamps, ``envelope`` those of wrappers."""
 
     place: Places
     start: Places
     size: Ints
     reader: StampReader | None = None
+    envelope: bool = False
 
 
 @dataclass(slots=True)
@@ -44,6 +45,7 @@ class Peeled:
 
     place: Places
     header: Codes
+    keys: list[Spans] = field(default_factory=list)
     stamps: list[Spans] = field(default_factory=list)
     sites: list[Spans] = field(default_factory=list)
 
@@ -92,6 +94,8 @@ class Peeler:
     def peel(self, lines: Lines, among: Places) -> Peeled | None:
         """Match one header on each of the lines ``among`` and move their ``start`` behind it; None where there is none."""
         scan = self._scanner.scan(lines, among)
+        if lines.seen is not None:
+            lines.seen[among] = np.maximum(lines.seen[among], lines.start[among] + scan.seen)
         hit = np.flatnonzero(scan.form != NONE)
         if not len(hit):
             return None
@@ -124,17 +128,18 @@ class Peeler:
             for kind, offset, long in self._forms[number].parts(scan, number, hit[rows], length[rows]):
                 at = start[rows] + offset
                 if kind == "stamp":
-                    peeled.stamps.append(Spans(place[rows], at, long, self._forms[number].reader))
+                    peeled.stamps.append(Spans(place[rows], at, long, self._forms[number].reader, not self._dialect))
                 elif kind == "site":
                     peeled.sites.append(Spans(place[rows], at, long))
                 elif kind == "key" and keyed:
                     others.append((rows, at, long))
                 elif kind == "key":
                     first[rows], size[rows], keyed = at, long, True
-        keys = hashed(lines.buffer, first, size)
+        peeled.keys += [Spans(place, first, size), *(Spans(place[rows], at, long) for rows, at, long in others)]
+        keys = hashed(lines, first, size) + self._salt[form]
         for rows, at, long in others:
-            keys[rows] = mixed(keys[rows]) ^ hashed(lines.buffer, at, long)
-        return keys + self._salt[form]
+            keys[rows] = mixed(keys[rows]) ^ hashed(lines, at, long)
+        return keys
 
     def _changing_rows(self, form: npt.NDArray[np.uint8]) -> Iterator[tuple[int, Places]]:
         """The rows of each form that has a part which changes from line to line."""

@@ -19,7 +19,10 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(slots=True)
 class Pieces:
-    """Pieces of some rows' text, as offsets into the buffer of ``lines``: stamps (with a ``reader``) or emitters' places."""
+    """Pieces of some rows' text, as offsets into the buffer of ``lines``: stamps (with a ``reader``) or emitters' places.
+
+    ``early`` where they may be taken back (:meth:`Rows.take_back`).
+    """
 
     row: Places
     lines: Lines
@@ -27,6 +30,7 @@ class Pieces:
     size: Ints
     reader: StampReader | None = None
     envelope: bool = False
+    early: bool = False
 
 
 @dataclass(slots=True)
@@ -76,18 +80,22 @@ class Rows:
 
     def read_times(self, wanted: Mask | None = None) -> None:
         """Fill ``envelope_time``, ``time`` and ``grain``, of all rows or of the wanted ones; inner stamps count."""
+        groups: dict[tuple[tuple[str, ...], int, bool, int], list[tuple[Pieces, Mask]]] = {}
+        depth = np.zeros(len(self), np.int8)
         for stamps in self.stamps:
-            row, start, size = stamps.row, stamps.start, stamps.size
-            if wanted is not None:
-                some = wanted[row]
-                row, start, size = row[some], start[some], size[some]
-            if not len(row) or stamps.reader is None:
-                continue
-            nanos, grain = stamps.reader.read(stamps.lines.buffer, start, size)
+            some = stamps.size > 0 if wanted is None else (stamps.size > 0) & wanted[stamps.row]
+            row = stamps.row[some]
+            if len(row) and stamps.reader is not None:
+                layer = int(depth[row].max())  # of several stamps of one line the inner one counts: it is read later
+                depth[row] = layer + 1
+                groups.setdefault((stamps.reader.kind, id(stamps.lines), stamps.envelope, layer), []).append((stamps, some))
+        for (kind, _, envelope, _), same in sorted(groups.items(), key=lambda group: group[0][3]):
+            row, start, size = (np.concatenate([getattr(stamps, name)[some] for stamps, some in same]) for name in ("row", "start", "size"))
+            nanos, grain = StampReader(kind).read(same[0][0].lines.buffer, start, size)
             read = nanos != NO_TIME
-            target = self.envelope_time if stamps.envelope else self.time
+            target = self.envelope_time if envelope else self.time
             target[row[read]] = nanos[read]
-            if not stamps.envelope:
+            if not envelope:
                 self.grain[row[read]] = grain[read]
 
     def messages(self, rows: Places) -> pl.Series:
@@ -106,6 +114,15 @@ class Rows:
         back = np.empty(len(rows), np.int64)
         back[np.concatenate(order)] = np.arange(len(rows))
         return pl.concat(parts).gather(back)
+
+    def sizes(self, rows: Places) -> Ints:
+        """Bytes of the messages of ``rows``."""
+        found = np.zeros(len(rows), np.int32)
+        block, place = self.block[rows], self.place[rows]
+        for number in np.flatnonzero(np.bincount(block)).tolist():
+            inside = block == number
+            found[inside] = self.blocks[number].end[place[inside]] - self.blocks[number].start[place[inside]]
+        return found
 
     def raws(self, rows: Places) -> pl.Series:
         """The lines ``rows`` as they were printed; of a line in pieces, the first piece."""
@@ -128,6 +145,17 @@ class Rows:
             if stamps.envelope:
                 stamps.size[gone[stamps.row]] = 0
 
+    def take_back(self, rows: Mask) -> None:
+        """What was noted early of these rows does not hold."""
+        for pieces in (*self.stamps, *self.sites):
+            if pieces.early:
+                pieces.size[rows[pieces.row]] = 0
+
+    def blocks_of(self, rows: npt.NDArray[np.integer], lines: Lines) -> Mask:
+        """Whether the text of each of ``rows`` stands in ``lines``."""
+        number = next(n for n, block in enumerate(self.blocks) if block is lines)
+        return np.asarray(self.block[rows] == number)
+
     def site_texts(self, rows: Places) -> pl.Series:
         """Emitter's file and line of ``rows``, empty where they name none."""
         where = np.full(len(self), -1, np.int64)
@@ -136,7 +164,7 @@ class Rows:
         wanted = np.zeros(len(self), np.bool_)
         wanted[rows] = True
         for sites in self.sites:
-            some = np.flatnonzero(wanted[sites.row])
+            some = np.flatnonzero(wanted[sites.row] & (sites.size > 0))
             if len(some):
                 start = sites.start[some].astype(np.int32)
                 found.append(Lines(sites.lines.buffer, sites.lines.owner, start, start + sites.size[some], start).text())

@@ -41,10 +41,12 @@ class Scan:
     Attributes:
         form: number of each line's form, :data:`NONE` where none fits.
         used: bytes of header and separator; one more than the line has where the header ends with the line.
+        seen: bytes that were looked at to tell.
     """
 
     form: npt.NDArray[np.uint8]
     used: Ints
+    seen: Ints
     _automaton: Automaton
     _blocks: list[_Block] = field(default_factory=list)
     _went_on: npt.NDArray[np.bool_] | None = None
@@ -91,7 +93,7 @@ class Scanner:
         start = lines.start[among].astype(np.int64)
         size = lines.end[among] - lines.start[among]
         count = len(among)
-        scan = Scan(np.full(count, NONE, np.uint8), np.zeros(count, np.int32), self._automaton)
+        scan = Scan(np.full(count, NONE, np.uint8), np.zeros(count, np.int32), np.full(count, MAX_HEADER, np.int32), self._automaton)
         unsure: list[Places] = []
         live: Places | None = None
         state = np.full(count, START << _SHIFT, np.int32)
@@ -139,6 +141,7 @@ class Scanner:
         last = states[lasted, ended] >> _SHIFT
         sure = self._automaton.sure[last]
         lines = ended if live is None else live[ended]
+        scan.seen[lines] = lasted.astype(np.int32) + (offset + 1)
         if not sure.all():
             unsure.append(lines[~sure])
             lines, lasted, last = lines[sure], lasted[sure], last[sure]

@@ -6,6 +6,9 @@ once one is known. Nothing here knows zones beyond what a stamp prints; clocks a
 
 from __future__ import annotations
 
+from datetime import date
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -34,6 +37,8 @@ _DAYS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31], np.int64)
 _MARCH_1970 = 719_468
 """Days from 1 March of year 0 to 1 January 1970."""
 
+_DAY = 86_400 * SECOND
+_UNIX = date(1970, 1, 1).toordinal()
 _NEVER = -9_000_000_000
 _EARLIEST = -8_000_000_000 * SECOND
 _EPOCH_DIGITS = 12
@@ -195,3 +200,16 @@ def with_year(stamps: Nanos, reference: int) -> Nanos:
     moved = stamps.copy()
     moved[known] = np.take_along_axis(choices, best[None, :], 0)[0]
     return moved
+
+
+def near_year(stamp: int, reference: int) -> int:
+    """:func:`with_year` for one stamp."""
+    return min((stamp + shift for shift in _shifts(stamp // _DAY, reference // _DAY)), key=lambda moved: abs(moved - reference))
+
+
+@cache
+def _shifts(day: int, near: int) -> tuple[int, ...]:
+    """Nanoseconds from a day of :data:`YEARLESS` to the same day in the years around another day (both since 1970)."""
+    of, year = date.fromordinal(_UNIX + day), date.fromordinal(_UNIX + near).year
+    ordinals = [date(y, of.month, 1).toordinal() + of.day - 1 for y in (year - 1, year, year + 1)]
+    return tuple((ordinal - _UNIX - day) * _DAY for ordinal in ordinals)

@@ -51,6 +51,11 @@ class Automaton:
     groups: dict[int, npt.NDArray[np.uint8]] = field(default_factory=dict)
     names: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def digits_alike(self) -> bool:
+        """Whether no header depends on which digit a digit is."""
+        return len(set(self.classes[48:58].tolist())) == 1
+
 
 @dataclass(slots=True)
 class _Places:

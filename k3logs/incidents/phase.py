@@ -97,11 +97,16 @@ class Mark:
 
 def mark_of(text: str) -> str | None:
     """The phase that a line of ordinary output begins, None for most lines."""
-    found = None
-    for phase, texts in table().marks:
-        if any(t in text for t in texts):
-            found = phase
-    return found
+    for phase, words in _last_first():
+        if words in text:
+            return phase
+    return None
+
+
+@cache
+def _last_first() -> tuple[tuple[str, str], ...]:
+    """Phase and words of every mark; of several that a line has the last one counts."""
+    return tuple((phase, words) for phase, texts in reversed(table().marks) for words in texts)
 
 
 def order(phase: str) -> int:
