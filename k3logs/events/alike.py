@@ -19,13 +19,13 @@ KEEP_FAILURES = 48
 KEEP_NEAR = 6
 """Failure lines alike whose neighbours are kept with them."""
 
-KEEP_FACTS = 12
+KEEP_FACTS = 8
 """Other lines alike that are kept of one process: enough for the communicators that it opens."""
 
 KEEP_UNTOLD = 64
 """Other lines alike that are kept where nothing tells the processes apart that print them."""
 
-LONG, KEEP_LONG = 2_000, 4
+LONG, KEEP_LONG = 2_000, 2
 """Bytes of a long line, and how many of those that are alike are kept: a configuration is printed once or twice."""
 
 _NOT_WHO = frozenset({"level", "func", "cuda_dev", "facility", "severity", "logger", "partial", "stream", "tid"})

@@ -46,14 +46,14 @@ _KEPT = "newest record first; read as it stands, since lines within a record go 
 
 def digest_either_way(source: Source, extractor: Callable[[], Extractor], gates: Gates, progress: Callable[[str, int], None] | None = None) -> Digest:
     """Digest a source; one that is backward from its end."""
-    stream = source.open()
+    stream, reader = source.open(), extractor()
     piped = isinstance(stream, io.FileIO) and not stream.seekable()
     if piped:
         head = _read(stream, PEEK)
         stream = cast("BinaryIO", _Again(head, stream))
-        if _goes_down(head, extractor()):
-            return _turned(source, stream, extractor(), gates, progress)
-    first = digest(replace(source, open=lambda: stream), extractor(), gates, progress=progress)
+        if _goes_down(head, reader):
+            return _turned(source, stream, reader.again(), gates, progress)
+    first = digest(replace(source, open=lambda: stream), reader.again(), gates, progress=progress)
     first.source = source
     way = "up" if first.rows.is_empty() else order(_points(first), first.rows, first.headers, first.lines)
     if way == "records":
@@ -63,7 +63,7 @@ def digest_either_way(source: Source, extractor: Callable[[], Extractor], gates:
     if piped:
         first.notices.append("newest line first, which showed too late to read it from its end: its records may be torn; pipe it through tac")
         return first
-    return _turned(source, source.open(), extractor(), gates, progress)
+    return _turned(source, source.open(), reader.again(), gates, progress)
 
 
 def order(points: pl.DataFrame, rows: pl.DataFrame, headers: Headers, lines: int) -> str:

@@ -31,7 +31,7 @@ MAX_ROWS = 60_000
 _LOUD = frozenset({"ERROR", "CRITICAL", "FATAL", "E", "F", "WARN"})
 """Levels that keep a line whatever it says (NCCL's WARN is its error level)."""
 
-FIRST_CHUNK = 1 << 20
+FIRST_CHUNK = 2 << 20
 _LAST_TEXT = 300
 
 

@@ -8,6 +8,8 @@ A line that begins like one before it takes a short way: its layers are known. `
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import numpy.typing as npt
 
@@ -43,6 +45,12 @@ class Extractor:
         self._joining = Joining(self.headers)
         alike = bundle.envelopes.automaton.digits_alike and bundle.dialects.automaton.digits_alike
         self._layouts = Layouts(self.headers) if alike else None
+
+    def again(self) -> Extractor:
+        """A reader of the same source from its start, that knows already what headers it has."""
+        other = copy(self)
+        other._joining = Joining(self.headers)
+        return other
 
     def chunk(self, data: bytearray, size: int, times: bool = True) -> Rows:
         """Read ``data[:size]``: whole lines, with ``lines.PAD`` bytes behind.

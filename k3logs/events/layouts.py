@@ -21,8 +21,8 @@ from k3logs.events.stamps import StampReader
 
 Places = npt.NDArray[np.int64]
 
-WIDTHS = (64, 128)
-"""Bytes by which a beginning is remembered: the shorter ones where they are all that the layers depend on."""
+WIDTHS = (64, 80, 96, 112, 128)
+"""Bytes by which a beginning is remembered: so many as the layers depend on, and few more, as lines are less alike further on."""
 
 _PIECES = 3
 """Pieces that a key may have."""
@@ -96,8 +96,11 @@ class Layouts:
         start, size = lines.start[among], lines.end[among] - lines.start[among]
         shape = self._known.find(_beginnings(lines, start, size, WIDTHS[0]))
         rest = np.flatnonzero(shape < 0)
-        if len(rest):
-            shape[rest] = self._known.find(_beginnings(lines, start[rest], size[rest], WIDTHS[1]))
+        for width in WIDTHS[1:]:
+            if not len(rest):
+                break
+            further = shape[rest] = self._known.find(_beginnings(lines, start[rest], size[rest], width))
+            rest = rest[further < 0]
         hit = np.flatnonzero(shape >= 0)
         shapes, start, outer = shape[hit].astype(np.int64), start[hit], outer[hit]
         header = self._numbers.find(self._header_keys(lines, start, lambda column, rows: self._columns[column].take(shapes[rows]), outer))
@@ -128,16 +131,14 @@ class Layouts:
             return
         shapes, plain = self._shapes_of(lines, read)
         size, seen = read.end - read.begin, read.seen - read.begin
-        narrow = plain & ((seen <= WIDTHS[0]) | (size <= WIDTHS[0]))
-        wide = plain & ~narrow & ((seen <= WIDTHS[1]) | (size <= WIDTHS[1]))
-        which = np.flatnonzero(narrow | wide)
+        needed = np.searchsorted(WIDTHS, np.minimum(seen, size))
+        which = np.flatnonzero(plain & (needed < len(WIDTHS)))
         if not len(which):
             return
         numbers = self._number(shapes[which])
-        for width, chosen in zip(WIDTHS, (narrow, wide), strict=True):
-            rows = np.flatnonzero(chosen[which])
-            if len(rows):
-                self._known.put(_beginnings(lines, read.begin[which[rows]], size[which[rows]], width), numbers[rows])
+        for number in np.flatnonzero(np.bincount(needed[which])).tolist():
+            rows = np.flatnonzero(needed[which] == number)
+            self._known.put(_beginnings(lines, read.begin[which[rows]], size[which[rows]], WIDTHS[number]), numbers[rows])
         keys = self._header_keys(lines, read.begin[which], lambda column, rows: shapes[which[rows], column], read.outer[which])
         fresh, first = np.unique(keys, return_index=True)
         new = self._numbers.find(fresh) < 0

@@ -17,7 +17,7 @@ Bytes = npt.NDArray[np.uint8]
 PAD = 64
 """Zero bytes that every buffer has behind its last line, so that a look ahead never leaves it."""
 
-_STEP, _TILE = 1 << 16, 1 << 18
+_STEP, _TILE = 1 << 16, 1 << 19
 _INLINE = 12
 _NEWLINE, _RETURN, _ESCAPE, _SPACE = 10, 13, 27, 32
 _NOUGHT, _TEN = 48, 10
@@ -76,7 +76,9 @@ def windows(buffer: Bytes, start: npt.NDArray[np.int64], width: int) -> Bytes:
 
 
 def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints, text: bool = True) -> pl.Series:
-    """Build an Arrow ``string_view`` array (``binary_view`` unless ``text``) over a buffer: 16 bytes a string, short ones inlined.
+    """Build an Arrow ``string_view`` array over a buffer: 16 bytes a string, short ones inlined.
+
+    Unless ``text``, a ``binary_view`` without the first bytes that comparisons need: it is good for hashing alone.
 
     Layout: length, then 12 bytes of text, or the first 4 bytes, buffer number and offset (Arrow columnar format).
     """
@@ -84,8 +86,9 @@ def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints, text: bool =
     view = np.zeros((count, 4), np.int32)
     view[:, 0] = size
     view[:, 3] = start
-    words = np.ndarray((len(buffer) - 3,), "<i4", buffer, strides=(1,))
-    view[:, 1] = words[start]
+    if text:
+        words = np.ndarray((len(buffer) - 3,), "<i4", buffer, strides=(1,))
+        view[:, 1] = words[start]
     short = np.flatnonzero(size <= _INLINE)
     if len(short):
         letters = windows(buffer, start[short].astype(np.int64), _INLINE)
@@ -168,7 +171,7 @@ def cut(chunk: bytearray, size: int) -> Cut:
     """
     repaired = repair_utf8(chunk, size)
     buffer = np.frombuffer(chunk, np.uint8)
-    control = (buffer[:size] < _SPACE).nonzero()[0]
+    control = np.concatenate([(buffer[low : min(low + _TILE, size)] < _SPACE).nonzero()[0] + low for low in range(0, max(size, 1), _TILE)])
     kind = buffer[control]
     breaks = kind == _NEWLINE
     returns = kind == _RETURN

@@ -55,13 +55,8 @@ class Catalog:
         return {literal: tuple(places) for literal, places in found.items()}
 
     def gate_literals(self) -> list[str]:
-        """Literals that make a line worth reading, without those that contain another one."""
-        wanted = sorted({text for s in self.signatures if s.gate for text in s.literals}, key=lambda t: (len(t), t))
-        kept: list[str] = []
-        for text in wanted:
-            if not any(short in text for short in kept):
-                kept.append(text)
-        return sorted(kept)
+        """Literals that make a line worth reading."""
+        return sorted({text for s in self.signatures if s.gate for text in s.literals})
 
     def gate_pattern(self) -> str:
         """One alternation of :meth:`gate_literals`, escaped for Rust's and Python's regular expressions alike."""
