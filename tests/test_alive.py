@@ -30,6 +30,20 @@ def test_an_error_after_which_tokens_still_come_ended_nothing() -> None:
     assert reading.verdict(start(4) + BEGAN + hit(2) + answered(30)).outcome == "no_failure"
 
 
+def test_work_that_goes_on_does_not_clear_a_failure_that_others_follow() -> None:
+    watchdog = "".join(f"n1:{300 + r}:{400 + r} [{r}] proxy.cc:1598 NCCL WARN [Service thread] Accept failed Resource temporarily unavailable\n" for r in (0, 1, 3))
+    died = "(EngineCore pid=20) ERROR 08-05 09:31:06 [core.py:900] EngineCore encountered a fatal error.\n"
+    for consequence in (watchdog, died, watchdog + died):
+        root = root_of(reading.verdict(start(4) + BEGAN + hit(2) + consequence + answered(30)))
+        assert (root.rank, root.message) == (2, "ValueError: zq"), "another replica's lines may stand in the same stream"
+
+
+def test_work_that_goes_on_does_not_clear_a_kernel_report_that_errors_follow() -> None:
+    xid = "Aug 05 09:31:04 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
+    root = root_of(reading.verdict(start(4) + BEGAN + xid + hit(2, "RuntimeError: CUDA error: unspecified launch failure") + hit(3) + answered(30)))
+    assert root.signature == "XID079"
+
+
 def test_statistics_right_after_an_error_are_of_the_time_before() -> None:
     assert root_of(reading.verdict(start(4) + BEGAN + hit(2) + answered(12, minute=31))).rank == 2
 
