@@ -32,7 +32,9 @@ def test_an_error_after_which_tokens_still_come_ended_nothing() -> None:
 
 def test_work_that_goes_on_does_not_clear_a_failure_that_others_follow() -> None:
     watchdog = "".join(f"n1:{300 + r}:{400 + r} [{r}] proxy.cc:1598 NCCL WARN [Service thread] Accept failed Resource temporarily unavailable\n" for r in (0, 1, 3))
-    died = "(EngineCore pid=20) ERROR 08-05 09:31:06 [core.py:900] EngineCore encountered a fatal error.\n"
+    lines = ["EngineCore encountered a fatal error.", "Traceback (most recent call last):", '  File "/vllm/core.py", line 900, in run', "    self.step()",
+             "RuntimeError: Worker failed with error 'zq', please check the stack trace above for the root cause"]
+    died = "".join(f"(EngineCore pid=20) ERROR 08-05 09:31:06 [core.py:900] {line}\n" for line in lines)
     for consequence in (watchdog, died, watchdog + died):
         root = root_of(reading.verdict(start(4) + BEGAN + hit(2) + consequence + answered(30)))
         assert (root.rank, root.message) == (2, "ValueError: zq"), "another replica's lines may stand in the same stream"

@@ -77,6 +77,7 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
     speaking = _speaking(digests)
     # a server's lines go on in a merged log: they don't clear a report of the kernel about one of the deployment's ranks
     struck = [f for f in failures if f.id is not None and f.id.startswith(KERNEL) and f.process is not None and f.process.rank is not None]
+    ended = tuple(_data()["ended"])
     trouble = [(f.event.source, f.low, fingerprint(f)) for f in failures if f.role in _MAY_BE | {"teardown"}]
     for f in failures:
         if f.role not in _MAY_BE or (f.id is not None and f.id.startswith(KERNEL)):
@@ -84,7 +85,8 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
         if any(-5.0 <= f.low - k.low <= AFTER for k in struck):
             continue
         own = fingerprint(f)
-        alone = not any(source == f.event.source and abs(low - f.low) <= AFTER and other != own for source, low, other in trouble)
+        alone = not any(source == f.event.source and abs(low - f.low) <= AFTER and other != own for source, low, other in trouble) \
+            and not any(t.event.text.startswith(ended) for t in [f, *f.copies])
         fields = digests[f.event.source].headers.known[f.event.first.header].fields
         unit = unit_of(fields)
         if unit and "host" not in fields and f.process is None and f.event.source in speaking and unit not in speaking[f.event.source]:
