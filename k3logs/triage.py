@@ -22,7 +22,7 @@ from k3logs.events.record import Event
 from k3logs.grammar import bundle
 from k3logs.identity import cast as identity
 from k3logs.identity import facts
-from k3logs.incidents import alive, kernel, phase, roles, runs, survey, tellings
+from k3logs.incidents import alive, kernel, milestones, phase, roles, runs, survey, tellings
 from k3logs.incidents.blame import name_workers
 from k3logs.incidents.collectives import collectives
 from k3logs.incidents.decide import Scene, decide
@@ -125,5 +125,6 @@ def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog) 
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
-                  any(m.kind in ("api", "engine") for m in marks), attempts, read, signs)
+                  any(m.kind in ("api", "engine") for m in marks), attempts, read, signs,
+                  milestones.passed(marks, cast))
     return Study(events, scene, marks, running)

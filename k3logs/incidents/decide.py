@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from k3logs.clocks.when import Times
@@ -14,6 +14,7 @@ from k3logs.incidents.blame import name_reported, odd_communicator, peer_of_all,
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.exits import Exit
 from k3logs.incidents.failure import Failure
+from k3logs.incidents.milestones import lagging
 from k3logs.incidents.roles import Stop
 from k3logs.incidents.runs import Attempts, leading
 
@@ -52,6 +53,7 @@ class Scene:
     attempts: Attempts
     facts: Sequence[Fact]
     signs: Sequence[Sign] = ()
+    milestones: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 def lead(scene: Scene) -> list[Failure]:
@@ -77,12 +79,14 @@ def decide(scene: Scene) -> Decision:
     if not candidates:
         # a time-out that names no wait is an error of its own where nothing else failed
         own = [s for s in by_role.get("symptom", []) if not waits(s)]
+        if own and lagging(scene.milestones) is not None and all(crash.rank_of(s) is None for s in own):
+            symptoms, own = [*symptoms, *own], []  # the front end gave up waiting for a rank
         candidates = [s for s in own if s.specificity > SIGN] or ([] if symptoms or by_role.get("cascade") else own)
     findings = [("request_errors", "requests failed while the server lived", by_role["request"])] if "request" in by_role else []
     if "handled" in by_role:
         findings.append(("handled_errors", "errors after which their process went on", by_role["handled"]))
     if candidates and symptoms and all(crash.rank_of(c) is None for c in candidates):
-        _name(candidates, hang.choose(symptoms, [], scene.collectives, scene.cast, scene.last_seen), scene.cast)
+        _name(candidates, hang.choose(symptoms, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones), scene.cast)
     candidates = _without_echoes(candidates, by_role.get("cascade", []))
     kernel.name_hardware(candidates, scene.facts, scene.cast)
     kernel.name_killed(candidates, scene.failures, scene.cast)
@@ -111,7 +115,7 @@ def decide(scene: Scene) -> Decision:
         return Decision("failure", choice, findings=findings)
     cascades, loud = by_role.get("cascade", []), by_role.get("loud", [])
     if symptoms:
-        choice = hang.choose(symptoms, by_role.get("handled", []), scene.collectives, scene.cast, scene.last_seen)
+        choice = hang.choose(symptoms, by_role.get("handled", []), scene.collectives, scene.cast, scene.last_seen, scene.milestones)
         outcome = "inconclusive" if choice.rule == "hang.unknown" else "failure"
         return Decision(outcome, choice, ["logs of all ranks, of all nodes", "stack dumps of all ranks while it hangs (py-spy dump --pid PID)"], findings)
     if cascades:
@@ -127,10 +131,13 @@ def decide(scene: Scene) -> Decision:
     if not scene.known:
         return Decision("inconclusive", Choice(None, "nothing", []), ["the log of the failed container itself (docker logs --timestamps NAME 2>&1)"], findings)
     if scene.reached == "serving" and not scene.stops and (hung := stalled(by_role.get("benign", []), scene.signs)):
-        choice = hang.choose(hung, [], scene.collectives, scene.cast, scene.last_seen)
+        choice = hang.choose(hung, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones)
         return Decision("inconclusive", choice, ["stack dumps of all ranks while it hangs (py-spy dump --pid PID)", "the rest of the log, if there is one"], findings)
     if scene.reached in _STARTING and scene.vllm and not scene.stops:
-        return Decision("inconclusive", Choice(None, "stalled", [f"the start-up came as far as {scene.reached} and the log ends there"], kind="hang"),
+        why = [f"the start-up came as far as {scene.reached} and the log ends there"]
+        if (behind := lagging(scene.milestones)) is not None:
+            why.append(f"rank {behind[0]} is the only one that did not print {behind[1]!r}")
+        return Decision("inconclusive", Choice(None, "stalled", why, kind="hang"),
                         ["the rest of the log, if there is one", "stack dumps of all ranks (py-spy dump --pid PID)"], findings)
     return Decision("no_failure", Choice(None, "nothing", []), findings=findings)
 

@@ -85,7 +85,7 @@ def of_frames(frames: Iterable[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One lifecycle mark: who printed it (process id or None), where and in which phase it puts that process."""
+    """One lifecycle mark: who printed it (process id or None), where, in which phase it puts that process, and the words of the table."""
 
     process: int | None
     kind: str
@@ -93,14 +93,21 @@ class Mark:
     line: int
     low: float
     phase: str
+    words: str = ""
+
+
+def milestone(text: str) -> tuple[str, str] | None:
+    """The phase that a line of ordinary output begins and the words that say so, None for most lines."""
+    for phase, words in _last_first():
+        if words in text:
+            return phase, words
+    return None
 
 
 def mark_of(text: str) -> str | None:
     """The phase that a line of ordinary output begins, None for most lines."""
-    for phase, words in _last_first():
-        if words in text:
-            return phase
-    return None
+    found = milestone(text)
+    return found[0] if found is not None else None
 
 
 @cache

@@ -20,7 +20,7 @@ def sentence(verdict: Verdict, choice: Choice) -> str:
         requests = next((f for f in verdict.findings if f.kind == "request_errors"), None)
         return "No failure found" + (f"; {requests.message}." if requests else ".")
     if root is None:
-        why = f": {choice.why[0]}" if choice.why else ""
+        why = f": {'; '.join(choice.why)}" if choice.why else ""
         return f"Cannot tell what failed{why}; collect what is listed below."
     when = _PHASES[root.phase]
     what = root.title or root.message.split("\n")[0]
