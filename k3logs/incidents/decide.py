@@ -177,6 +177,7 @@ def _name(candidates: list[Failure], hung: Choice, cast: Cast) -> None:
     first = min(candidates, key=lambda c: (c.low, c.event.source, c.line))
     first.process, first.victim_rank = process or first.process, rank
     first.reasons.append(f"it names no rank; {hung.why[0]}")
+    first.doubts.append("rank by elimination")
 
 
 

@@ -35,8 +35,8 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     if leads and choice.kind == "spmd" and len(choice.ranks) > 1:
         rank = None
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
-    phase = _phase_behind(failure, victim, marks, cast) or phase_of(failure, marks, digests, running, failures)
-    penalties = list(choice.penalties)
+    phase = _phase_behind(failure, victim, marks, cast) or phase_of(failure, marks, digests, running, failures, victim)
+    penalties = [*choice.penalties, *failure.doubts]
     if rank is None and not ranks and cast.ranks and (process is None or process.kind not in ("api", "engine", "launcher")):
         penalties.append("rank not known")
     if not failure.observed:
@@ -84,9 +84,9 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     )
 
 
-def phase_of(failure: Failure, marks: Sequence[Mark], digests: Sequence[Digest], running: tuple[set[int], set[int]], failures: Sequence[Failure]) -> str:
+def phase_of(failure: Failure, marks: Sequence[Mark], digests: Sequence[Digest], running: tuple[set[int], set[int]], failures: Sequence[Failure], victim: Process | None = None) -> str:
     """What the process of a failure was doing when it failed."""
-    return of_failure(failure, marks, failure.event, _echoes(failure, failures), running, _grouped(digests, failures))
+    return of_failure(failure, marks, failure.event, _echoes(failure, failures), running, _grouped(digests, failures), victim or failure.process)
 
 
 def _phase_behind(failure: Failure, victim: Process | None, marks: Sequence[Mark], cast: Cast) -> str | None:
