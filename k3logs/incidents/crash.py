@@ -32,6 +32,7 @@ class Choice:
         ranks: all ranks that failed alike, for a failure of many.
         penalties: named reasons for less confidence.
         blames: False where the root is only a witness and no rank is blamed.
+        between: nodes whose path failed, where neither of them is blamed.
     """
 
     root: Failure | None
@@ -42,6 +43,7 @@ class Choice:
     penalties: list[str] = field(default_factory=list)
     kind: str = "crash"
     blames: bool = True
+    between: tuple[str, ...] = ()
 
 
 def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits: Sequence[Exit] = ()) -> Choice:

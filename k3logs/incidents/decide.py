@@ -22,6 +22,8 @@ _STARTING = frozenset({"device_init", "distributed_init", "weight_load", "memory
 """Phases in which a vLLM log that just ends has stalled, or is cut."""
 
 
+PATH = "link and switch counters of the nodes that accuse each other, and dmesg -T of all of them"
+
 SIGN = 20
 """Specificity up to which a symptom only says that something failed, as a health check does."""
 
@@ -109,9 +111,13 @@ def decide(scene: Scene) -> Decision:
         choice = crash.choose(candidates, scene.times, scene.cast.world, scene.exits)
         if choice.root is not None and (target := peer_of_all(candidates, scene.cast)) is not None:
             # they say that a peer did not answer: none of them is the culprit
-            choice.root.victim_node, choice.rule, choice.blames, choice.ranks = target, "pointer.peer", False, []
-            choice.why = [f"every error is about a peer that does not answer, and all lead to {target}"]
-            return Decision("failure", choice, [f"all logs of {target}, and dmesg -T of it"], findings)
+            nodes, why = target
+            choice.rule, choice.why, choice.blames, choice.ranks = "pointer.peer" if len(nodes) == 1 else "pointer.path", [why], False, []
+            if len(nodes) == 1:
+                choice.root.victim_node = nodes[0]
+                return Decision("failure", choice, [f"all logs of {nodes[0]}, and dmesg -T of it"], findings)
+            choice.between = nodes
+            return Decision("failure", choice, [PATH], findings)
         return Decision("failure", choice, findings=findings)
     cascades, loud = by_role.get("cascade", []), by_role.get("loud", [])
     if symptoms:

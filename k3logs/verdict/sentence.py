@@ -29,7 +29,9 @@ def sentence(verdict: Verdict, choice: Choice) -> str:
     who = _who(root, choice)
     if choice.rule == "cascade.only" and root.rank is None:
         return f"Cannot tell who failed first: its line is not in these logs. The first consequence, {when}{where}: {what}."
-    if choice.kind == "hang":
+    if choice.between:
+        lead = f"The path between {' and '.join(choice.between[:4])} failed first {when}, and none of them is to blame for sure"
+    elif choice.kind == "hang":
         verb = "is the one the others wait for" if root.rank is not None else "hang"
         lead = f"{who}{where} {verb} {when}"
     elif choice.kind == "spmd":

@@ -37,7 +37,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
     phase = _phase_behind(failure, victim, marks, cast) or phase_of(failure, marks, digests, running, failures, victim)
     penalties = [*choice.penalties, *failure.doubts]
-    if rank is None and not ranks and cast.ranks and (process is None or process.kind not in ("api", "engine", "launcher")):
+    if rank is None and not ranks and cast.ranks and not choice.rule.startswith("pointer.") and (process is None or process.kind not in ("api", "engine", "launcher")):
         penalties.append("rank not known")
     if not failure.observed:
         penalties.append("not observed")
@@ -57,7 +57,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     return Suspect(
         rank=rank,
         ranks=ranks,
-        node=_node(failure, victim, cast),
+        node=None if leads and choice.between else _node(failure, victim, cast),
         process=(shown.name if shown else None) or _opening(failure),
         pid=shown.pid if shown else None,
         time=_nanos(failure.low if failure.low != float("-inf") else failure.high) if known else None,
