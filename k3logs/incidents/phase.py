@@ -160,7 +160,7 @@ def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Se
             return "import"
     if grouped:
         return "serving"
-    return "config" if event.chain else "unknown"
+    return "config" if event.chain and failure.observed else "unknown"
 
 
 _BEFORE_RUNNING = frozenset({None, "serving", "weight_load", "distributed_init"})

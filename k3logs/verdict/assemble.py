@@ -46,7 +46,7 @@ def assemble(decision: Decision, scene: Scene, digests: Sequence[Digest], events
         if (likeness := resembles(catalog, choice.root.text)) is not None:
             root.why.append(likeness)
     facts = environment(digests, events, cast)
-    ranks = _ranks(scene, choice.root, root, marks, decision.outcome)
+    ranks = _ranks(scene, choice.root if choice.blames and not choice.rule.startswith("cascade.only") else None, root, marks, decision.outcome)
     coverage = _coverage(digests, notices)
     verdict = Verdict(
         version=__version__,
@@ -94,7 +94,7 @@ def _stop(scene: Scene, why: list[str], rule: str, digests: Sequence[Digest], ma
 def _ranks(scene: Scene, failure: Failure | None, root: Suspect | None, marks: Sequence[Mark], outcome: str) -> list[RankState]:
     """One row per process that printed or was named."""
     quiet = "healthy" if outcome == "no_failure" else "unknown"
-    serving = scene.reached == "serving" and not (root is not None and root.phase != "serving")
+    serving = (root.phase if root is not None else scene.reached) == "serving"
     first: dict[int, Failure] = {}
     for f in sorted(scene.failures, key=lambda f: (f.low, f.line)):
         if f.process is not None and f.role in ("initiating", "cascade", "symptom", "loud"):

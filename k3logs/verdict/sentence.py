@@ -29,6 +29,8 @@ def sentence(verdict: Verdict, choice: Choice) -> str:
     who = _who(root, choice)
     if choice.rule == "cascade.only" and root.rank is None:
         return f"Cannot tell who failed first: its line is not in these logs. The first consequence, {when}{where}: {what}."
+    if choice.rule == "crash.untied":
+        return f"Cannot tell who failed first: {choice.why[0]}. One of them, {when}{where}: {what}."
     if choice.between:
         lead = f"The path between {' and '.join(choice.between[:4])} failed first {when}, and none of them is to blame for sure"
     elif choice.kind == "hang":
