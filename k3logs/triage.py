@@ -28,7 +28,7 @@ from k3logs.incidents.collectives import collectives
 from k3logs.incidents.decide import Scene, decide
 from k3logs.incidents.exits import attribute, exits
 from k3logs.model import Verdict
-from k3logs.signatures.catalog import Catalog
+from k3logs.signatures.catalog import Catalog, folders_key
 from k3logs.sources.find import find
 from k3logs.sources.source import Source
 from k3logs.verdict.assemble import assemble
@@ -43,8 +43,8 @@ class Options:
 
 
 def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
-    """The signatures of this installation and of ``folders``, compiled once."""
-    return Catalog.from_cache(paths.cache_folder() / "signatures.cache", extra=list(folders))
+    """The signatures of this installation and of ``folders``, compiled once; installations that share a cache each have a file of their own."""
+    return Catalog.from_cache(paths.cache_folder() / f"signatures-{folders_key(folders)}.cache", extra=list(folders))
 
 
 def triage(sources: Sequence[str], *, options: Options | None = None, progress: Callable[[str, int], None] | None = None) -> Verdict:
