@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from k3logs.errors import InputError
+from k3logs.redact import mask
 
 _SKIPPED = {".parquet", ".arrow", ".part"}
 
@@ -30,7 +32,13 @@ class Incident:
     @property
     def key(self) -> tuple[str, int, int]:
         """The same as long as nothing in it changed."""
-        return (self.name, self.size, self.modified)
+        return (self.shown, self.size, self.modified)
+
+    @property
+    def shown(self) -> str:
+        """The name without a secret in it, and with a hash for what was masked: two such names stay two."""
+        shown = mask(self.name)
+        return shown if shown == self.name else f"{shown}~{hashlib.sha256(self.name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
 
 
 def incidents(folders: Sequence[Path], out: Path) -> list[Incident]:

@@ -77,7 +77,7 @@ def of_error(incident: Incident, error: str, seconds: float) -> Row:
 
 
 def _whole(incident: Incident, row: Row, seconds: float) -> Row:
-    known = {"incident": incident.name, "path": str(incident.path), "size": incident.size, "modified": incident.modified, "seconds": round(seconds, 3)}
+    known = {"incident": incident.shown, "path": mask(str(incident.path)), "size": incident.size, "modified": incident.modified, "seconds": round(seconds, 3)}
     return {name: _short((known | row).get(name)) for name in COLUMNS}
 
 

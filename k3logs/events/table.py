@@ -124,6 +124,7 @@ class Table:
         ).sort("start", maintain_order=True)
         self._time = NO_TIME
         self._lines = up
+        self._secrets = redact.Columns()
         self.numbering = Numbering(record, max(told.event, default=-1) + 1)
 
     def frame(self, rows: Rows) -> pl.DataFrame:
@@ -140,7 +141,7 @@ class Table:
         table["line_end"] = self._ends(rows, which)
         message, site = rows.messages(which), rows.site_texts(which)
         # the texts are views on the chunk's buffer: copied out, or each frame would hold its chunk
-        table["message"] = redact.mask_series(message) + ""
+        table["message"] = self._secrets.mask(message, self._array("stream", header)) + ""
         found = pl.DataFrame({"site": site}).select(pl.col("site").str.extract_groups("^(?<file>.+?)(?::(?<line>[0-9]{1,9}))?$")).unnest("site")
         table["file"], table["file_line"] = redact.mask_series(found["file"]), found["line"]
         table |= self._times(rows, which, header, line)
