@@ -154,13 +154,14 @@ def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Se
         return signature.phases[0] if reached is None or len(signature.phases) == 1 else reached
     if reached is not None:
         return reached
-    if signature is None and event.chain:
-        kind = event.chain[failure.link].type.rpartition(".")[2]
+    kind = event.chain[failure.link].type.rpartition(".")[2] if event.chain else ""
+    if signature is None:
         if kind in ("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"):
             return "import"
     if grouped:
         return "serving"
-    return "config" if event.chain and failure.observed else "unknown"
+    # before anything else was printed most errors are of what was given; these types say nothing of that kind
+    return "config" if event.chain and failure.observed and kind not in ("RuntimeError", "AssertionError") else "unknown"
 
 
 _BEFORE_RUNNING = frozenset({None, "serving", "weight_load", "distributed_init"})
