@@ -126,6 +126,6 @@ def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog) 
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
-                  any(m.kind in ("api", "engine") for m in marks), attempts, read, signs,
+                  any(m.kind in ("api", "engine") or m.phase in ("config", "device_init") for m in marks), attempts, read, signs,
                   milestones.passed(marks, cast))
     return Study(events, scene, marks, running)

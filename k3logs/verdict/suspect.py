@@ -37,7 +37,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
     phase = _phase_behind(failure, victim, marks, cast) or phase_of(failure, marks, digests, running, failures, victim)
     penalties = [*choice.penalties, *failure.doubts]
-    if rank is None and not ranks and cast.ranks and not choice.rule.startswith("pointer.") and (process is None or process.kind not in ("api", "engine", "launcher")):
+    if rank is None and not ranks and (cast.ranks or _in_worker(failure)) and not choice.rule.startswith("pointer.") and (process is None or process.kind not in ("api", "engine", "launcher")):
         penalties.append("rank not known")
     if not failure.observed:
         penalties.append("not observed")
@@ -87,6 +87,11 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
 def phase_of(failure: Failure, marks: Sequence[Mark], digests: Sequence[Digest], running: tuple[set[int], set[int]], failures: Sequence[Failure], victim: Process | None = None) -> str:
     """What the process of a failure was doing when it failed."""
     return of_failure(failure, marks, failure.event, _echoes(failure, failures), running, _grouped(digests, failures), victim or failure.process)
+
+
+def _in_worker(failure: Failure) -> bool:
+    """Whether a stack is that of one of several workers (vllm/v1/executor/multiproc_executor.py)."""
+    return any(frame.partition(" > ")[0].endswith(" worker_main") for frame in failure.event.frames)
 
 
 def _phase_behind(failure: Failure, victim: Process | None, marks: Sequence[Mark], cast: Cast) -> str | None:
