@@ -23,13 +23,13 @@ from k3logs.events.record import Event
 from k3logs.grammar import bundle
 from k3logs.identity import cast as identity
 from k3logs.identity import facts
-from k3logs.incidents import alive, kernel, phase, roles, runs, survey, tellings
+from k3logs.incidents import alive, kernel, milestones, phase, roles, runs, survey, tellings
 from k3logs.incidents.blame import name_workers
 from k3logs.incidents.collectives import collectives
 from k3logs.incidents.decide import Scene, decide
 from k3logs.incidents.exits import attribute, exits
 from k3logs.model import Verdict
-from k3logs.signatures.catalog import Catalog
+from k3logs.signatures.catalog import Catalog, folders_key
 from k3logs.sources.find import Arguments, find
 from k3logs.sources.source import Source
 from k3logs.verdict.assemble import assemble
@@ -44,8 +44,8 @@ class Options:
 
 
 def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
-    """The signatures of this installation and of ``folders``, compiled once."""
-    return Catalog.from_cache(paths.cache_folder() / "signatures.cache", extra=list(folders))
+    """The signatures of this installation and of ``folders``, compiled once; installations that share a cache each have a file of their own."""
+    return Catalog.from_cache(paths.cache_folder() / f"signatures-{folders_key(folders)}.cache", extra=list(folders))
 
 
 def triage(sources: Arguments, *, options: Options | None = None, progress: Callable[[str, int], None] | None = None) -> Verdict:
@@ -141,9 +141,11 @@ def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog) 
     roles.assign(merged, cast, survey.progress(digests, cast, catalog, times), stops, attempts, ended)
     signs = alive.signs(digests, events, cast, times)
     alive.calm(merged, signs, digests, attempts, times)
+    kernel.rezone(merged, digests, times)
     kernel.set_aside(merged, signs)
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
-                  any(m.kind in ("api", "engine") for m in marks), attempts, read, signs)
+                  any(m.kind in ("api", "engine") or m.phase in ("config", "device_init") for m in marks), attempts, read, signs,
+                  milestones.passed(marks, cast))
     return Study(events, scene, marks, running)

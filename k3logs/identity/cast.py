@@ -48,6 +48,12 @@ class Cast:
         """Ranks of the world that nothing in the logs names."""
         return [r for r in range(self.world) if r not in self.by_rank] if self.world is not None and self.world <= 4096 else []
 
+    def node_around(self, rank: int) -> str | None:
+        """The node of a rank that no line ties to one: where the next known ranks below and above it are on the same."""
+        placed = {r: p.node for r, p in self.by_rank.items() if p.node is not None}
+        below, above = max((r for r in placed if r < rank), default=None), min((r for r in placed if r > rank), default=None)
+        return placed[below] if below is not None and above is not None and placed[below] == placed[above] else None
+
     def add_rank(self, rank: int, node: str | None) -> Process:
         """A process that is known by its rank alone."""
         process = self.by_rank.get(rank)

@@ -16,6 +16,7 @@ from k3logs.events.digest import Digest
 from k3logs.events.record import Event
 from k3logs.identity.cast import Cast
 from k3logs.incidents.failure import Failure
+from k3logs.incidents.fingerprint import fingerprint
 from k3logs.incidents.phase import mark_of
 from k3logs.incidents.runs import Attempts
 
@@ -68,15 +69,24 @@ def signs(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times:
 
 
 def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[Digest], attempts: Attempts, times: Times) -> None:
-    """Failures before a sign of work of the same deployment and attempt ended nothing; quoted lines and sidecars' neither."""
+    """Failures before a sign of work of the same deployment and attempt ended nothing; quoted lines and sidecars' neither.
+
+    Work that goes on clears a failure that stands alone. Where other things fail within :data:`AFTER` seconds of it, something
+    did end, and the lines that go on may be those of another replica in the same stream.
+    """
     speaking = _speaking(digests)
     # a server's lines go on in a merged log: they don't clear a report of the kernel about one of the deployment's ranks
     struck = [f for f in failures if f.id is not None and f.id.startswith(KERNEL) and f.process is not None and f.process.rank is not None]
+    ended = tuple(_data()["ended"])
+    trouble = [(f.event.source, f.low, fingerprint(f)) for f in failures if f.role in _MAY_BE | {"teardown"}]
     for f in failures:
         if f.role not in _MAY_BE or (f.id is not None and f.id.startswith(KERNEL)):
             continue
         if any(-5.0 <= f.low - k.low <= AFTER for k in struck):
             continue
+        own = fingerprint(f)
+        alone = not any(source == f.event.source and abs(low - f.low) <= AFTER and other != own for source, low, other in trouble) \
+            and not any(t.event.text.startswith(ended) for t in [f, *f.copies])
         fields = digests[f.event.source].headers.known[f.event.first.header].fields
         unit = unit_of(fields)
         if unit and "host" not in fields and f.process is None and f.event.source in speaking and unit not in speaking[f.event.source]:
@@ -90,7 +100,7 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
         for sign in found:
             if sign.source != f.event.source or sign.unit != unit or sign.line <= f.event.last or attempts.of(sign.source, sign.line) != f.attempt:
                 continue
-            if sign.began or (sign.when is not None and f.high != float("inf") and sign.when > f.high + NOTICED):
+            if sign.began or (alone and sign.when is not None and f.high != float("inf") and sign.when > f.high + NOTICED):
                 f.role = "handled"
                 f.reasons.append("the deployment began to serve after it" if sign.began else "the deployment still served after it")
                 break

@@ -19,6 +19,14 @@ LONGEST_READ = 8_192
 """Characters of a line that are looked over for secrets: enough for those at the cut."""
 
 
+_WITNESS = {"cascade.only": "witness", "cascade.odd_one_out": "waited for", "crash.untied": "one of them", "pointer.path": "between"}
+
+
+def role(suspect: Suspect) -> str:
+    """What the root is called: ``first``, unless the rule that decided leaves open who was first."""
+    return _WITNESS.get(suspect.rule, "first" if suspect.details.get("observed") is not False else "to blame")
+
+
 def who(suspect: Suspect) -> str:
     """``rank 3, node-2, VllmWorker-3 (pid 4121)``."""
     if len(suspect.ranks) > 1:

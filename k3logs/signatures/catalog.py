@@ -9,6 +9,7 @@ from __future__ import annotations
 import marshal
 import os
 import sys
+import zlib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -102,6 +103,11 @@ class Catalog:
         catalog = cls.load(extra, folder)
         _write(Path(path), marshal.dumps((key, tuple(s.pack() for s in catalog.signatures))))
         return catalog
+
+
+def folders_key(extra: Sequence[str | Path], folder: str | Path = SHIPPED) -> str:
+    """A short name for a set of folders of signatures."""
+    return f"{zlib.crc32(repr([os.fspath(f) for f in (folder, *extra)]).encode()):08x}"
 
 
 def _escape(text: str) -> str:
