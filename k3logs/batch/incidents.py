@@ -10,6 +10,7 @@ from pathlib import Path
 
 from k3logs.errors import InputError
 from k3logs.redact import mask
+from k3logs.sources.names import shown
 
 _SKIPPED = {".parquet", ".arrow", ".part"}
 
@@ -37,8 +38,9 @@ class Incident:
     @property
     def shown(self) -> str:
         """The name without a secret in it, and with a hash for what was masked: two such names stay two."""
-        shown = mask(self.name)
-        return shown if shown == self.name else f"{shown}~{hashlib.sha256(self.name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+        text = shown(self.name)
+        masked = mask(text)
+        return masked if masked == text else f"{masked}~{hashlib.sha256(self.name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
 
 
 def incidents(folders: Sequence[Path], out: Path) -> list[Incident]:
