@@ -67,6 +67,11 @@ _GATE = (
 these three times as fast as whole words in any case."""
 
 
+def gate_without_digits() -> str:
+    """What a text must hold, where all its digits are zero bytes, before :func:`mask` changes anything in it: a Rust regex."""
+    return _GATE.replace(r"\x1b", "\x1b").translate(dict.fromkeys(map(ord, "0123456789"), "\0"))
+
+
 @cache
 def _gate() -> re.Pattern[str]:
     return re.compile(_GATE)

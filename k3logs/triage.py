@@ -19,6 +19,7 @@ from k3logs.events.digest import Digest
 from k3logs.events.extract import Extractor
 from k3logs.events.gates import Gates
 from k3logs.events.record import Event
+from k3logs.events.spool import Spool
 from k3logs.grammar import bundle
 from k3logs.identity import cast as identity
 from k3logs.identity import facts
@@ -71,12 +72,14 @@ def triage_sources(sources: Sequence[Source], notices: list[str], options: Optio
     return judge(digests, grammars, catalog, notices)
 
 
-def digest_all(sources: Sequence[Source], grammars: bundle.Bundle, gates: Gates, notices: list[str], progress: Callable[[str, int], None] | None = None) -> list[Digest]:
-    """Digest every source; one that cannot be read is named in the notices."""
+def digest_all(
+    sources: Sequence[Source], grammars: bundle.Bundle, gates: Gates, notices: list[str], progress: Callable[[str, int], None] | None = None, spool: Spool | None = None
+) -> list[Digest]:
+    """Digest every source; one that cannot be read is named in the notices. With a ``spool`` what is known of every line is kept there."""
     digests = []
     for source in sources:
         try:
-            digests.append(digest_either_way(source, lambda: Extractor(grammars), gates, progress))
+            digests.append(digest_either_way(source, lambda: Extractor(grammars), gates, progress, spool))
         except OSError as error:
             notices.append(f"{source.name}: not read ({error.strerror or error})")
     return digests
