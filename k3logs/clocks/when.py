@@ -80,6 +80,7 @@ class Times:
             middle = sorted(differences)[len(differences) // 2]
             clock.zone, clock.zone_known = round(middle / QUARTER) * QUARTER, True
             clock.usual = {dialect: median(found) for dialect, found in by_dialect.items()}
+        stamps.sort(key=lambda stamp: stamp[0])  # a line in pieces is kept where it ends, and numbered where it began
         for line, h, t, e, grain in stamps:
             low, high = self._interval(clock, known[h].dialect, known[h].stamp, t, e, grain)
             if high != float("inf"):
