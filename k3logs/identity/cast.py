@@ -39,6 +39,11 @@ class Cast:
         """The node that an event was printed on."""
         return self.header_node.get((event.source, event.first.header)) or self.source_node.get(event.source)
 
+    def share_a_world(self, a: int, b: int) -> bool:
+        """Whether two sources hold different ranks of one world: replicas would each hold the same ones."""
+        first, second = ({p.rank for p in self.processes if p.rank is not None and source in p.sources} for source in (a, b))
+        return bool(first) and bool(second) and not first & second and (self.world or 0) > max(len(first), len(second))
+
     def of_pid(self, pid: int, node: str | None = None) -> Process | None:
         """The process of a pid: on that node, else on the only node that has it."""
         if node is not None and (found := self.by_pid.get((node, pid))):
