@@ -101,6 +101,7 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     keys_of: dict[tuple[int, int], list[Key]] = {}
     for number, digest in enumerate(digests):
         cast.source_node[number] = node_of_source(digest, several, hosts)
+    _kernels_of_the_only_node(cast, digests)
     for fact in facts:
         if fact.address and (node := fact.host or cast.source_node.get(fact.source)):
             cast.node_of_address.setdefault(fact.address, node)
@@ -143,6 +144,14 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
         if fact.speaker and fact.parallel and (process := cast.of_header.get((fact.source, fact.header))):
             process.parallel.update(fact.parallel)
     return cast
+
+
+def _kernels_of_the_only_node(cast: Cast, digests: Sequence[Digest]) -> None:
+    """A kernel's log that nothing ties to a node is that of the only node that there is."""
+    nodes = {node for node in cast.source_node.values() if node is not None}
+    for number, digest in enumerate(digests):
+        if cast.source_node[number] is None and len(nodes) == 1 and any(name.startswith("kernel") for name in digest.by_dialect):
+            cast.source_node[number] = next(iter(nodes))
 
 
 def _node(fields: dict[str, str], cast: Cast, source: int, hosts_of: dict[str, str]) -> str | None:
