@@ -20,6 +20,8 @@ FAR, FAR_OF_TIMEOUT = 600.0, 7200.0
 """Seconds before the first trouble of the deployment beyond which a kernel's report is another story; time-outs come late."""
 
 _NO_ROLE = frozenset({"teardown", "benign", "handled", "request"})
+_TITLED = "vllm"
+"""What vLLM calls its processes itself (vllm/utils/system_utils.py): no other program is called so."""
 _OURS = ("vllm", "python", "ray", "pt_", "torchrun", "sglang")
 """How processes of a deployment are called in the kernel's words, cut to 15 characters."""
 
@@ -55,6 +57,7 @@ def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
     reports = [f for f in failures if is_kernel(f) and f.role not in _NO_ROLE]
     own = [f for f in failures if not is_kernel(f) and f.role not in _NO_ROLE]
     began = min((f.low for f in own if f.low != float("-inf")), default=None)
+    died = any({"exit_code", "worker", "signal"} & set(f.fields) for f in own)
     works = max((s.when for s in signs if s.when is not None and s.when != float("inf")), default=None)
     far = FAR_OF_TIMEOUT if any(f.role == "symptom" for f in own) else FAR
     for k in reports:
@@ -68,6 +71,8 @@ def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
             _aside(k, "the deployment still served after it")
         elif not told and _of_another_process(k) and (own or works is not None):
             _aside(k, "it is about a process of another program")
+        elif not told and _is_kill(k) and not died and not _killed(k).startswith(_TITLED) and any(f.role in ("initiating", "first") and f.event.chain for f in own):
+            _aside(k, "no process of the deployment died without a word")
 
 
 def _aside(failure: Failure, why: str) -> None:
@@ -77,9 +82,18 @@ def _aside(failure: Failure, why: str) -> None:
 
 def _of_another_process(k: Failure) -> bool:
     """Whether a report of a killed process names one that no deployment has."""
-    _, _, rest = k.text.partition("Killed process ")
-    name = rest.partition("(")[2].partition(")")[0].lower()
+    name = _killed(k)
     return bool(name) and not name.startswith(_OURS)
+
+
+def _killed(k: Failure) -> str:
+    """The name of the process that was killed, in lower case; empty where the line has none."""
+    return (k.text.partition("Killed process ")[2].partition("(")[2].partition(")")[0] or k.text.partition(",task=")[2].partition(",")[0]).lower()
+
+
+def _is_kill(k: Failure) -> bool:
+    """Whether the kernel reports that it killed a process, for want of memory."""
+    return "Killed process " in k.text or "oom-kill:" in k.text
 
 
 def name_hardware(candidates: Sequence[Failure], facts: Sequence[Fact], cast: Cast) -> None:
@@ -92,7 +106,7 @@ def name_hardware(candidates: Sequence[Failure], facts: Sequence[Fact], cast: Ca
     """
     buses = _buses(facts, cast)
     for k in candidates:
-        if not is_kernel(k):
+        if not is_kernel(k) or _is_kill(k):
             continue
         rank = rank_of(k)
         if rank is None and (bus := _bus(k.fields.get("bdf", ""))) and (k.node, bus) in buses:
@@ -136,6 +150,9 @@ def name_killed(candidates: Sequence[Failure], failures: Sequence[Failure], cast
         if process is not None and process.kind in ("worker", "engine"):
             k.process = process
             k.reasons.append(f"{process.label} has this pid on {k.node}")
+        elif len(dead := {rank_of(c) for c in candidates if not c.observed and rank_of(c) is not None and _node_of(c, cast) == k.node and -5.0 <= c.low - k.low <= ECHO}) == 1:
+            k.victim_rank = dead.pop()
+            k.reasons.append(f"the death of rank {k.victim_rank} is reported right after it")
         elif len(silent) == 1 and len(here) > 2:
             k.victim_rank = silent[0].rank
             k.reasons.append(f"rank {k.victim_rank} is the only one of {k.node} that told nothing")
