@@ -22,6 +22,7 @@ FAR, FAR_OF_TIMEOUT = 600.0, 7200.0
 _NO_ROLE = frozenset({"teardown", "benign", "handled", "request"})
 _TITLED = "vllm"
 """What vLLM calls its processes itself (vllm/utils/system_utils.py): no other program is called so."""
+_PATHS = frozenset({"network", "interconnect", "communication"})
 _OURS = ("vllm", "python", "ray", "pt_", "torchrun", "sglang")
 """How processes of a deployment are called in the kernel's words, cut to 15 characters."""
 
@@ -52,16 +53,17 @@ def rezone(failures: Sequence[Failure], digests: Sequence[Digest], times: Times)
                 k.doubts.append("zone taken")
 
 
-def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
+def set_aside(failures: Sequence[Failure], signs: Sequence[Sign], facts: Sequence[Fact], cast: Cast) -> None:
     """Reports that have nothing to do with the incident: long before it, of other processes, or while the deployment went on."""
     reports = [f for f in failures if is_kernel(f) and f.role not in _NO_ROLE]
     own = [f for f in failures if not is_kernel(f) and f.role not in _NO_ROLE]
     began = min((f.low for f in own if f.low != float("-inf")), default=None)
+    buses = _buses(facts, cast)
     died = any({"exit_code", "worker", "signal"} & set(f.fields) for f in own)
     works = max((s.when for s in signs if s.when is not None and s.when != float("inf")), default=None)
     far = FAR_OF_TIMEOUT if any(f.role == "symptom" for f in own) else FAR
     for k in reports:
-        told = rank_of(k) is not None
+        told = rank_of(k) is not None or (k.node, _bus(k.fields.get("bdf", ""))) in buses
         if k.low == float("-inf") and k.high == float("inf"):
             if any(f.role in ("initiating", "first") for f in own) and not told:
                 _aside(k, "it has no time, and another failure has")
@@ -73,6 +75,9 @@ def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
             _aside(k, "it is about a process of another program")
         elif not told and _is_kill(k) and not died and not _killed(k).startswith(_TITLED) and any(f.role in ("initiating", "first") and f.event.chain for f in own):
             _aside(k, "no process of the deployment died without a word")
+        elif not told and _category(k) in _PATHS and any(f.role in ("initiating", "first") and f.event.chain for f in own) \
+                and not any(f.role in ("initiating", "first", "symptom") and _category(f) in _PATHS for f in own):
+            _aside(k, "no failure of a connection followed")
 
 
 def _aside(failure: Failure, why: str) -> None:
@@ -89,6 +94,10 @@ def _of_another_process(k: Failure) -> bool:
 def _killed(k: Failure) -> str:
     """The name of the process that was killed, in lower case; empty where the line has none."""
     return (k.text.partition("Killed process ")[2].partition("(")[2].partition(")")[0] or k.text.partition(",task=")[2].partition(",")[0]).lower()
+
+
+def _category(f: Failure) -> str:
+    return f.signature.category if f.signature is not None else ""
 
 
 def _is_kill(k: Failure) -> bool:
