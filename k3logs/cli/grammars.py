@@ -36,13 +36,14 @@ def list_(grammars: tuple[Path, ...]) -> None:
     Example:
       k3logs grammars list
     """
+    from k3logs.grammar.author import read_text
     from k3logs.paths import data_folder
 
     rows = [("kind", "grammar", "forms", "reads")]
     for root in (data_folder("grammars"), *grammars):
         for kind in ("envelopes", "dialects", "messages"):
             for file in sorted((root / kind).glob("*.lark")):
-                text = file.read_text(encoding="utf-8")
+                text = read_text(file)
                 comment = " ".join(line[2:].strip() for line in text.split("\n\n")[0].splitlines() if line.startswith("//") and "// @" not in line)
                 rows.append((kind.removesuffix("s"), file.stem, str(text.count("->")) if kind != "messages" else "", comment.split(". ")[0][:160]))
     with common.writing(None) as out:
