@@ -15,7 +15,7 @@ MOST_BYTES = 64 << 20
 MOST_UNREAD = 5
 
 
-@click.group()
+@click.group(epilog=common.OK_OR_2)
 def command() -> None:
     """List the grammars, or test them on a line or file.
 
@@ -27,7 +27,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@command.command("list", epilog=common.OK_OR_2)
 @common.grammars_option
 def list_(grammars: tuple[Path, ...]) -> None:
     """List every grammar: its forms, and what its header says it reads.
@@ -50,7 +50,7 @@ def list_(grammars: tuple[Path, ...]) -> None:
         out.write(common.encoded(aligned(rows), None))
 
 
-@command.command()
+@command.command(epilog=common.OK_OR_2)
 @click.argument("what", metavar="LINE|FILE")
 @common.grammars_option
 def test(what: str, grammars: tuple[Path, ...]) -> None:
@@ -92,7 +92,7 @@ def _data(what: str) -> tuple[bytes, bool]:
     from k3logs.sources.find import find
 
     try:
-        is_file = what == "-" or Path(what).exists()
+        is_file = what == "-" or (bool(what) and Path(what).exists())
     except (OSError, ValueError):
         is_file = False
     if not is_file:
