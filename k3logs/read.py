@@ -1,4 +1,4 @@
-"""Logs -> the event table. The logs are read twice: first as triage does, to learn who is who and when, then line by line."""
+"""Logs -> the event table. They are read as triage does, and what is known of each line is kept aside; once it is clear who is who, and when, the table is made of that."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import BinaryIO
 import numpy as np
 import polars as pl
 
-from k3logs import schema
+from k3logs import redact, schema
 from k3logs.clocks.when import LATE, Times
 from k3logs.clocks.window import Window
 from k3logs.errors import InputError
 from k3logs.events.backward import from_the_end, shift
-from k3logs.events.digest import FIRST_CHUNK, Digest
-from k3logs.events.extract import Extractor
+from k3logs.events.digest import Digest
 from k3logs.events.gates import Gates
-from k3logs.events.headers import Header, Headers
 from k3logs.events.records import stream_of
+from k3logs.events.spool import Spool, Spooled
 from k3logs.events.stamps import NO_TIME, has_year
-from k3logs.events.table import PARTS, Clock, Table, Told, Who
+from k3logs.events.table import Table, Who
+from k3logs.events.tellings import PARTS, Told
+from k3logs.events.timing import Clock
 from k3logs.grammar import bundle
 from k3logs.identity.cast import Cast
 from k3logs.identity.process import parallel_of
 from k3logs.incidents import phase
 from k3logs.incidents.decide import decide
-from k3logs.sources.chunks import CHUNK, chunks
 from k3logs.sources.find import Arguments, find
 from k3logs.sources.pipes import spooled
 from k3logs.sources.source import Source
@@ -53,7 +53,7 @@ def read(sources: Arguments, *, options: Options | None = None) -> pl.DataFrame:
         InputError: a source that does not exist or cannot be read at all.
         AuthorError: a grammar or signature file that its author must mend.
     """
-    return pl.concat(iter_frames(sources, options=options), rechunk=True)
+    return pl.concat(iter_frames(sources, options=options))
 
 
 def iter_frames(sources: Arguments, *, options: Options | None = None, progress: Progress | None = None,
@@ -71,50 +71,46 @@ def iter_frames(sources: Arguments, *, options: Options | None = None, progress:
     notices = [] if notices is None else notices
     found = _rereadable(find(sources, notices))
     grammars, catalog = bundle.load(options.grammars), load_catalog(options.signatures)
-    gates = Gates(failure=catalog.gate_literals(), fact=phase.table().literals)
-    digests = digest_all(found, grammars, gates, notices, progress)
+    gates = Gates(failure=catalog.gate_literals(), fact=phase.table().literals, odd=redact.gate_without_digits())
+    digests = digest_all(found, grammars, gates, notices, progress, Spool())
     notices += [f"{one.source.name}: {notice}" for one in digests for notice in one.notices]
     if any(one.source.lost for one in digests) and not any(one.lines for one in digests):
         raise InputError("; ".join(notices[:3]), "check that the logs are whole")
     empty = True
     if digests:
-        for frame in _tables(digests, study(digests, grammars, catalog, Window(options.window.zone)), grammars, progress):
+        for frame in _tables(digests, study(digests, grammars, catalog, Window(options.window.zone)), progress):
             empty = False
             yield frame
     if empty:
         yield pl.DataFrame(schema=schema.dtypes())
 
 
-def _tables(digests: Sequence[Digest], found: Study, grammars: bundle.Bundle, progress: Progress | None) -> Iterator[pl.DataFrame]:
-    """Read all sources again, with what is known of them."""
+def _tables(digests: Sequence[Digest], found: Study, progress: Progress | None) -> Iterator[pl.DataFrame]:
+    """Go through all sources again, with what is known of them."""
     told = _told(found, digests)
     cast, times = found.scene.cast, found.scene.times
     record = 0
     for number, one in enumerate(digests):
-        headers = Headers()
-        table = Table(one.source.name, headers, _who(cast, times, one, number), _clock(times, one, number), told[number], record, shift(one))
+        if one.spooled is None:
+            continue
+        table = Table(one.source.name, one.headers.known, one.spooled.sites.texts, _who(cast, times, one, number), _clock(times, one, number), told[number], record, shift(one))
         try:
-            yield from _frames(one, Extractor(grammars, headers), table, progress)
+            yield from _frames(one, one.spooled, table, progress)
         except OSError as error:
             raise InputError(f"cannot read {one.source.name} again: {error.strerror or error}", "read it once it no longer changes") from error
         record = table.numbering.next
 
 
-def _frames(one: Digest, extractor: Extractor, table: Table, progress: Progress | None) -> Iterator[pl.DataFrame]:
-    """Read one source again."""
+def _frames(one: Digest, spooled: Spooled, table: Table, progress: Progress | None) -> Iterator[pl.DataFrame]:
+    """Look up the texts of one source again."""
     stream = _forward(one)
-    done = 0
     try:
-        for data, used, _ in chunks(stream, CHUNK, FIRST_CHUNK):
-            yield table.frame(extractor.chunk(data, used))
-            done += used
+        for rows, done in spooled.read(stream):
+            yield table.frame(rows)
             if progress is not None:
                 progress(one.source.name, done)
     finally:
         stream.close()
-    rest = extractor.rest()
-    if rest is not None:
-        yield table.frame(rest)
 
 
 # ---- reading twice -----------------------------------------------------------------
@@ -136,18 +132,12 @@ def _forward(one: Digest) -> BinaryIO:
 
 
 # ---- what the first reading knows ------------------------------------------------------
-def _key(header: Header) -> tuple[object, ...]:
-    return header.forms, header.dialect, header.stamp, tuple(sorted(header.fields.items()))
-
-
-def _who(cast: Cast, times: Times, one: Digest, source: int) -> Callable[[Header], Who]:
-    """What the cast knows of a header. Numbers of headers may differ between the two readings, what stands in them does not."""
-    numbers = {_key(header): number for number, header in reversed(list(enumerate(one.headers.known)))}
+def _who(cast: Cast, times: Times, one: Digest, source: int) -> Callable[[int], Who]:
+    """What the cast knows of a header, by its number."""
     hints = one.source.hints
 
-    def look_up(header: Header) -> Who:
-        number = numbers.get(_key(header), -1)
-        fields = header.fields
+    def look_up(number: int) -> Who:
+        fields = one.headers.known[number].fields
         process = cast.of_header.get((source, number)) or cast.alone.get(source)
         node = cast.header_node.get((source, number)) or cast.source_node.get(source)
         name = fields.get("process") or (process.name if process else None)

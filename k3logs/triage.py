@@ -21,6 +21,7 @@ from k3logs.events.digest import Digest
 from k3logs.events.extract import Extractor
 from k3logs.events.gates import Gates
 from k3logs.events.record import Event
+from k3logs.events.spool import Spool
 from k3logs.grammar import bundle
 from k3logs.identity import cast as identity
 from k3logs.identity import facts
@@ -78,8 +79,10 @@ def triage_sources(sources: Sequence[Source], notices: list[str], options: Optio
     return unsure(verdict, lost[0]) if lost and verdict.outcome == "no_failure" else verdict
 
 
-def digest_all(sources: Sequence[Source], grammars: bundle.Bundle, gates: Gates, notices: list[str], progress: Callable[[str, int], None] | None = None) -> list[Digest]:
-    """Digest every source; what cannot be read is named in the notices and in ``Source.lost``.
+def digest_all(
+    sources: Sequence[Source], grammars: bundle.Bundle, gates: Gates, notices: list[str], progress: Callable[[str, int], None] | None = None, spool: Spool | None = None
+) -> list[Digest]:
+    """Digest every source; what cannot be read is named in the notices and in ``Source.lost``. With a ``spool`` what is known of every line is kept there.
 
     Raises:
         InputError: none of them can be opened.
@@ -87,7 +90,7 @@ def digest_all(sources: Sequence[Source], grammars: bundle.Bundle, gates: Gates,
     digests = []
     for source in sources:
         try:
-            digests.append(digest_either_way(source, lambda: Extractor(grammars), gates, progress))
+            digests.append(digest_either_way(source, lambda: Extractor(grammars), gates, progress, spool))
         except OSError as error:
             source.lose(f"not read ({error.strerror or error})")
         notices += source.notices

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from k3logs.redact import mask, mask_all, mask_series
+from k3logs.redact import gate_without_digits, mask, mask_all, mask_series
 
 SECRETS = {
     "token hf_AbCdEfGhIjKlMnOpQrStUvWxYz012345 end": "token hf_*** end",
@@ -53,6 +53,11 @@ ORDINARY = [
 def test_secret_is_masked_once_and_for_all(text: str, masked: str) -> None:
     assert mask(text) == masked
     assert mask(masked) == masked
+
+
+@pytest.mark.parametrize("text", [*SECRETS, "r8_0123456789abcdefghij", "lsv2_pt_0123456789abcdef", "wandb_v1_0123456789abcdef", "\x1b[1mhf_\x1b[0mAbCdEf0123456789"])
+def test_what_is_masked_is_found_without_its_digits(text: str) -> None:
+    assert pl.Series([text.translate(dict.fromkeys(map(ord, "0123456789"), "\0"))]).str.contains(gate_without_digits()).all()
 
 
 @pytest.mark.parametrize("text", ORDINARY)

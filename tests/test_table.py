@@ -17,7 +17,7 @@ from k3logs import schema
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
 XID = CORPUS / "xid-79" / "logs"
-reading = sys.modules["k3logs.read"]
+reading, digest_ = sys.modules["k3logs.read"], sys.modules["k3logs.events.digest"]
 
 
 def rows_of(tmp_path: Path, text: str | bytes, name: str = "node1.log") -> pl.DataFrame:
@@ -101,11 +101,44 @@ def test_times_are_those_of_the_first_reading(slug: str) -> None:
 
 
 def test_small_chunks_give_the_same_table(xid: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "CHUNK", 4096)
-    monkeypatch.setattr(reading, "FIRST_CHUNK", 1024)
+    monkeypatch.setattr(digest_, "CHUNK", 4096)
+    monkeypatch.setattr(digest_, "FIRST_CHUNK", 1024)
     frames = list(reading.iter_frames([str(XID)]))
     assert len(frames) > 10
     assert pl.concat(frames).equals(xid)
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_log_that_grows_meanwhile_is_read_up_to_where_it_was(tmp_path: Path, xid: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    path = tmp_path / "hgx-042.log"
+    path.write_text((XID / path.name).read_text().rstrip("\n") + end)
+    alone = k3logs.read([str(path)])
+    study = reading.study
+
+    def grow(*given: object) -> object:
+        with path.open("a") as out:
+            out.write("one more\nand one\n")
+        return study(*given)
+
+    monkeypatch.setattr(reading, "study", grow)
+    assert k3logs.read([str(path)]).equals(alone)
+
+
+def test_a_log_that_shrinks_meanwhile_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "node1.log"
+    path.write_text("one\ntwo\n")
+    study = reading.study
+    monkeypatch.setattr(reading, "study", lambda *given: (path.write_text("one\n"), study(*given))[1])
+    with pytest.raises(k3logs.K3LogsError, match="shorter"):
+        k3logs.read([str(path)])
+
+
+def test_long_lines_that_were_cut_keep_their_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["k3logs.sources.chunks"], "MAX_LINE", 1000)
+    monkeypatch.setattr(digest_, "CHUNK", 600)
+    monkeypatch.setattr(digest_, "FIRST_CHUNK", 600)
+    table = rows_of(tmp_path, "first\n" + "ab" * 1500 + "\nlast one\n")
+    assert "".join(table["message"]) == "first" + "ab" * 1500 + "last one"
 
 
 def test_standard_input_gives_what_its_file_gives(tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ class Times:
             clock.usual = {dialect: median(found) for dialect, found in by_dialect.items()}
         elif (given := self._window.offset(_middle(clock.reference, [self._year(known[h].stamp, t, clock.reference) for _, h, t, _, _ in stamps if t != NO_TIME]))) is not None:
             clock.zone, clock.zone_known = given, True
+        stamps.sort(key=lambda stamp: stamp[0])  # a line in pieces is kept where it ends, and numbered where it began
         for line, h, t, e, grain in stamps:
             low, high = self._interval(clock, known[h].dialect, known[h].stamp, t, e, grain)
             if high != float("inf"):

@@ -20,6 +20,7 @@ from k3logs.events.digest import Digest, digest
 from k3logs.events.extract import Extractor
 from k3logs.events.gates import Gates
 from k3logs.events.headers import Headers
+from k3logs.events.spool import Spool
 from k3logs.events.stamps import NO_TIME, Nanos
 from k3logs.sources.chunks import chunks
 from k3logs.sources.source import Source
@@ -44,7 +45,9 @@ _NOTICE = "newest line first; read from its end"
 _KEPT = "newest record first; read as it stands, since lines within a record go forward"
 
 
-def digest_either_way(source: Source, extractor: Callable[[], Extractor], gates: Gates, progress: Callable[[str, int], None] | None = None) -> Digest:
+def digest_either_way(
+    source: Source, extractor: Callable[[], Extractor], gates: Gates, progress: Callable[[str, int], None] | None = None, spool: Spool | None = None
+) -> Digest:
     """Digest a source; one that is backward from its end."""
     stream, reader = source.open(), extractor()
     piped = isinstance(stream, io.FileIO) and not stream.seekable()
@@ -52,8 +55,8 @@ def digest_either_way(source: Source, extractor: Callable[[], Extractor], gates:
         head = _read(stream, PEEK)
         stream = cast("BinaryIO", _Again(head, stream))
         if _goes_down(head, reader):
-            return _turned(source, stream, reader.again(), gates, progress)
-    first = digest(replace(source, open=lambda: stream), reader.again(), gates, progress=progress)
+            return _turned(source, stream, reader.again(), gates, progress, spool)
+    first = digest(replace(source, open=lambda: stream), reader.again(), gates, progress, spool)
     first.source = source
     way = "up" if first.rows.is_empty() else order(_points(first), first.rows, first.headers, first.lines)
     if way == "records":
@@ -63,7 +66,7 @@ def digest_either_way(source: Source, extractor: Callable[[], Extractor], gates:
     if piped:
         first.notices.append("newest line first, which showed too late to read it from its end: its records may be torn; pipe it through tac")
         return first
-    return _turned(source, source.open(), reader.again(), gates, progress)
+    return _turned(source, source.open(), reader.again(), gates, progress, spool)
 
 
 def order(points: pl.DataFrame, rows: pl.DataFrame, headers: Headers, lines: int) -> str:
@@ -127,7 +130,7 @@ def _goes_down(head: bytes, extractor: Extractor) -> bool:
     return False
 
 
-def _turned(source: Source, stream: BinaryIO, extractor: Extractor, gates: Gates, progress: Callable[[str, int], None] | None) -> Digest:
+def _turned(source: Source, stream: BinaryIO, extractor: Extractor, gates: Gates, progress: Callable[[str, int], None] | None, aside: Spool | None) -> Digest:
     """Digest a stream's lines from the last to the first."""
     with tempfile.TemporaryFile() as spool:
         try:
@@ -136,7 +139,7 @@ def _turned(source: Source, stream: BinaryIO, extractor: Extractor, gates: Gates
         finally:
             stream.close()
         spool.seek(0)
-        one = digest(replace(source, open=lambda: spool), extractor, gates, progress=progress)
+        one = digest(replace(source, open=lambda: spool), extractor, gates, progress, aside)
     one.source = source
     one.notices.append(_NOTICE)
     up = MIRROR - one.lines - 1

@@ -14,10 +14,11 @@ import polars as pl
 
 from k3logs.events.alike import Alike
 from k3logs.events.extract import Extractor
-from k3logs.events.gates import AFTER, Gates, with_neighbours
+from k3logs.events.gates import AFTER, HOT, KEPT, ODD, Gates, with_neighbours
 from k3logs.events.headers import MAX_KEYS, Headers
 from k3logs.events.keys import Hashes
 from k3logs.events.rows import Mask, Places, Rows
+from k3logs.events.spool import Spool, Spooled
 from k3logs.events.stamps import NO_TIME
 from k3logs.sources.chunks import CHUNK, chunks
 from k3logs.sources.source import Source
@@ -54,7 +55,7 @@ class Digest:
     """A source, digested.
 
     ``rows`` has one row per kept line: line (1-based), part, header, time, envelope_time (ns or :data:`NO_TIME`), grain
-    (ns), message, raw, alike (lines alike so far that were kept).
+    (ns), message, raw, alike (lines alike so far that were kept). ``spooled`` is what is known of every line, if that was asked for.
     """
 
     source: Source
@@ -67,12 +68,13 @@ class Digest:
     by_dialect: dict[str, int] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
+    spooled: Spooled | None = None
 
 
 class Digester:
-    """Digests one source chunk by chunk."""
+    """Digests one source chunk by chunk; with a ``spool`` what is known of every line is kept there."""
 
-    def __init__(self, extractor: Extractor, gates: Gates, source: Source) -> None:
+    def __init__(self, extractor: Extractor, gates: Gates, source: Source, spool: Spool | None = None) -> None:
         self._extractor = extractor
         self._gates = gates
         self._alike = Alike()
@@ -82,26 +84,30 @@ class Digester:
         self._after = 0
         self._loud = np.zeros(0, np.bool_)
         self._claimed = np.zeros(0, np.bool_)
-        self.digest = Digest(source, extractor.headers, pl.DataFrame())
+        self.digest = Digest(source, extractor.headers, pl.DataFrame(), spooled=None if spool is None else Spooled(spool))
 
-    def add(self, data: bytearray, size: int) -> None:
-        """Digest one chunk."""
-        self.add_rows(self._extractor.chunk(data, size, times=False))
+    def add(self, data: bytearray, size: int, lent: bool = False) -> None:
+        """Digest one chunk; ``lent`` where the newline that ends it does not stand in the log."""
+        self._add_rows(self._extractor.chunk(data, size, times=self.digest.spooled is not None), size, lent)
         self.digest.bytes += size
 
-    def add_rows(self, rows: Rows) -> None:
-        """Digest the rows of one chunk; their times need not have been read."""
+    def _add_rows(self, rows: Rows, size: int | None, lent: bool = False) -> None:
+        """Digest the rows of one chunk, of ``size`` bytes if it is a piece of the log; unless spooled, their times need not have been read."""
         digest = self.digest
         if not len(rows):
             return
-        kept, hot, keys = self._gates.of_rows(rows)
+        answers, keys = self._gates.of_rows(rows)
+        kept, hot = answers & KEPT != 0, answers & HOT != 0
         self._levels()
         hot |= self._loud[rows.header]
         first, last, present = self._uses.places(rows, len(self._extractor.headers))
         which = self._choose(rows, kept | hot, hot, keys)
-        wanted = np.zeros(len(rows), np.bool_)
-        wanted[which] = wanted[first] = wanted[last] = True
-        rows.read_times(wanted)
+        if digest.spooled is None:
+            wanted = np.zeros(len(rows), np.bool_)
+            wanted[which] = wanted[first] = wanted[last] = True
+            rows.read_times(wanted)
+        else:
+            digest.spooled.add(rows, answers & ODD != 0, size, lent)
         self._uses.note(rows, digest.lines, first, last, present)
         self._keep(rows, which)
         digest.parsed += int(np.count_nonzero(self._claimed[rows.header] & (rows.part == 0)))
@@ -162,7 +168,7 @@ class Digester:
         """The digest of all chunks added."""
         rest = self._extractor.rest()
         if rest is not None:
-            self.add_rows(rest)
+            self._add_rows(rest, None)
         digest, headers = self.digest, self._extractor.headers
         if self._frames:
             digest.rows = pl.concat(self._frames).rechunk()
@@ -221,13 +227,13 @@ class _Uses:
         return found
 
 
-def digest(source: Source, extractor: Extractor, gates: Gates, size: int = CHUNK, progress: Callable[[str, int], None] | None = None) -> Digest:
-    """Read one source to its end."""
-    digester = Digester(extractor, gates, source)
+def digest(source: Source, extractor: Extractor, gates: Gates, progress: Callable[[str, int], None] | None = None, spool: Spool | None = None) -> Digest:
+    """Read one source to its end; with a ``spool`` what is known of every line is kept there."""
+    digester = Digester(extractor, gates, source, spool)
     stream = source.open()
     try:
-        for data, used, forced in chunks(stream, size, FIRST_CHUNK):
-            digester.add(data, used)
+        for data, used, forced in chunks(stream, CHUNK, FIRST_CHUNK):
+            digester.add(data, used, forced)
             if forced:
                 digester.digest.notices.append("a line of more than 64 MiB was cut")
             if progress is not None:

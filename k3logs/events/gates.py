@@ -34,7 +34,8 @@ _REMEMBERED = 18
 _LONGEST = 1024
 """Bytes; the answer for a longer line is not remembered."""
 
-_KEPT, _HOT = 1, 2
+KEPT, HOT, ODD = 1, 2, 4
+"""Bits of an answer: worth keeping, worth keeping its neighbours for, may hold what is asked for beside."""
 
 
 def alternation(literals: Iterable[str]) -> str:
@@ -53,9 +54,10 @@ class Gates:
     Args:
         failure: further literals after which neighbours are kept too.
         fact: further literals of lines that are kept alone.
+        odd: a Rust regex that is asked beside, on texts whose digits are zero bytes.
     """
 
-    def __init__(self, failure: Iterable[str] = (), fact: Iterable[str] = (), file: Path | None = None) -> None:
+    def __init__(self, failure: Iterable[str] = (), fact: Iterable[str] = (), file: Path | None = None, odd: str = "") -> None:
         file = file or paths.data_folder("grammars") / "gates.toml"
         try:
             own = tomllib.loads(file.read_text())
@@ -65,23 +67,24 @@ class Gates:
         hot = set(lists["failure"]) | set(failure)
         self._any = alternation(hot | set(lists["body"]) | set(lists["fact"]) | set(fact))
         self._hot = alternation(hot)
+        self._odd = odd
         self._answers = Remembered(_REMEMBERED)
 
     def of(self, text: pl.Series) -> tuple[Mask, Mask]:
         """``(kept, hot)`` for each text: worth keeping, and worth keeping its neighbours for."""
         lines = from_series(text.fill_null(""), np.zeros(len(text), np.int32))
         answers = self._search(lines, lines.start, lines.end - lines.start)
-        return answers != 0, answers == _KEPT + _HOT
+        return answers & KEPT != 0, answers & HOT != 0
 
-    def of_rows(self, rows: Rows) -> tuple[Mask, Mask, Hashes]:
-        """``(kept, hot)`` for the message of each row, and a hash of each that is the same for messages with other digits."""
+    def of_rows(self, rows: Rows) -> tuple[npt.NDArray[np.int16], Hashes]:
+        """The answer for the message of each row, and a hash of each that is the same for messages with other digits."""
         answers = np.zeros(len(rows), np.int16)
         keys = np.zeros(len(rows), np.uint64)
         for number, lines in enumerate(rows.blocks):
             among = np.flatnonzero(rows.block[lines.row] == number) if len(rows.blocks) > 1 else slice(None)
             row = lines.row[among]
             answers[row], keys[row] = self._of_lines(lines, lines.start[among], lines.end[among])
-        return answers != 0, answers == _KEPT + _HOT, keys
+        return answers, keys
 
     def _of_lines(self, lines: Lines, start: Ints, end: Ints) -> tuple[npt.NDArray[np.int16], Hashes]:
         size = end - start
@@ -100,7 +103,9 @@ class Gates:
         answers = text.str.contains(self._any).to_numpy().astype(np.int16)
         places = np.flatnonzero(answers)
         if len(places):
-            answers[places] += _HOT * text.gather(places).str.contains(self._hot).to_numpy().astype(np.int16)
+            answers[places] += HOT * text.gather(places).str.contains(self._hot).to_numpy().astype(np.int16)
+        if self._odd:
+            answers += ODD * text.str.contains(self._odd).to_numpy().astype(np.int16)
         return answers
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +83,24 @@ def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints, text: bool =
 
     Layout: length, then 12 bytes of text, or the first 4 bytes, buffer number and offset (Arrow columnar format).
     """
-    count = len(start)
-    view = np.zeros((count, 4), np.int32)
+    view = np.zeros((len(start), 4), np.int32)
+    _fill(view, buffer, start, size, text)
+    return _series(view, [owner], text)
+
+
+def views_of(blocks: Sequence[tuple[Bytes, pa.Buffer]], block: npt.NDArray[np.integer], start: Ints, size: Ints) -> pl.Series:
+    """:func:`views` over several buffers: string ``i`` stands in ``blocks[block[i]]``."""
+    view = np.zeros((len(start), 4), np.int32)
+    for number in np.flatnonzero(np.bincount(block)).tolist():
+        rows = np.flatnonzero(block == number)
+        part = np.zeros((len(rows), 4), np.int32)
+        part[:, 2] = number
+        _fill(part, blocks[number][0], start[rows], size[rows], text=True)
+        view[rows] = part
+    return _series(view, [owner for _, owner in blocks], text=True)
+
+
+def _fill(view: Ints, buffer: Bytes, start: Ints, size: Ints, text: bool) -> None:
     view[:, 0] = size
     view[:, 3] = start
     if text:
@@ -94,7 +111,10 @@ def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints, text: bool =
         letters = windows(buffer, start[short].astype(np.int64), _INLINE)
         letters[np.arange(_INLINE) >= size[short][:, None]] = 0
         view[short, 1:] = letters.view("<i4")
-    array = pa.Array.from_buffers(pa.string_view() if text else pa.binary_view(), count, [None, pa.py_buffer(view), owner])
+
+
+def _series(view: Ints, owners: list[pa.Buffer], text: bool) -> pl.Series:
+    array = pa.Array.from_buffers(pa.string_view() if text else pa.binary_view(), len(view), [None, pa.py_buffer(view), *owners])
     return pl.Series("text", array, dtype=pl.String if text else pl.Binary)
 
 
@@ -134,6 +154,27 @@ def repair_utf8(chunk: bytearray, size: int) -> int:
             chunk[first:last] = b"?" * (last - first)
             place, bad = last, bad + 1
     return bad
+
+
+def exactly(stream: BinaryIO, size: int, lent: bool) -> bytearray:
+    """The next ``size`` bytes of a log with :data:`PAD` behind them; they end in a newline, as when it was read for the first time.
+
+    Args:
+        lent: that newline does not stand in the log.
+
+    Raises:
+        OSError: there are not so many.
+    """
+    data = bytearray(size + PAD)
+    end, stop, got = 0, size - lent, 1
+    with memoryview(data) as view:
+        while end < stop and got:
+            got = stream.readinto(view[end:stop]) or 0  # type: ignore[attr-defined]
+            end += got
+    if end < size - 1:
+        raise OSError("it has become shorter")
+    data[size - 1] = _NEWLINE  # the last line may have none of its own
+    return data
 
 
 def _is_utf8(chunk: bytearray, size: int) -> bool:

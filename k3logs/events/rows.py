@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from k3logs.events.headers import Codes
-from k3logs.events.lines import Cut, Ints, Lines
+from k3logs.events.lines import Cut, Ints, Lines, views, views_of
 from k3logs.events.stamps import NO_TIME, Nanos, StampReader
 
 Mask = npt.NDArray[np.bool_]
@@ -100,29 +100,27 @@ class Rows:
 
     def messages(self, rows: Places) -> pl.Series:
         """Message texts of ``rows``; views on the chunk, not copies."""
-        return self._texts(rows).rename("message")
+        block, start, size = self.spans(rows)
+        if block is None:
+            return views(self.blocks[0].buffer, self.blocks[0].owner, start, size).rename("message")
+        return views_of([(lines.buffer, lines.owner) for lines in self.blocks], block, start, size).rename("message")
 
-    def _texts(self, rows: Places) -> pl.Series:
-        block = self.block[rows]
+    def spans(self, rows: Places) -> tuple[npt.NDArray[np.int16] | None, Ints, Ints]:
+        """Where the messages of ``rows`` stand: block (None where it is 0 for all), start and size in its buffer."""
+        block, place = self.block[rows], self.place[rows]
         if len(self.blocks) == 1 or not block.any():
-            return self.blocks[0].text(self.place[rows])
-        parts, order = [], []
+            start, end = self.blocks[0].start[place], self.blocks[0].end[place]
+            return None, start, end - start
+        start, size = np.zeros(len(rows), np.int32), np.zeros(len(rows), np.int32)
         for number in np.flatnonzero(np.bincount(block)).tolist():
             inside = np.flatnonzero(block == number)
-            parts.append(self.blocks[number].text(self.place[rows[inside]]))
-            order.append(inside)
-        back = np.empty(len(rows), np.int64)
-        back[np.concatenate(order)] = np.arange(len(rows))
-        return pl.concat(parts).gather(back)
+            lines, where = self.blocks[number], place[inside]
+            start[inside], size[inside] = lines.start[where], lines.end[where] - lines.start[where]
+        return block, start, size
 
     def sizes(self, rows: Places) -> Ints:
         """Bytes of the messages of ``rows``."""
-        found = np.zeros(len(rows), np.int32)
-        block, place = self.block[rows], self.place[rows]
-        for number in np.flatnonzero(np.bincount(block)).tolist():
-            inside = block == number
-            found[inside] = self.blocks[number].end[place[inside]] - self.blocks[number].start[place[inside]]
-        return found
+        return self.spans(rows)[2]
 
     def raws(self, rows: Places) -> pl.Series:
         """The lines ``rows`` as they were printed; of a line in pieces, the first piece."""

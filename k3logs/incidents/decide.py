@@ -140,10 +140,10 @@ def decide(scene: Scene) -> Decision:
         choice = hang.choose(hung, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones)
         return Decision("inconclusive", choice, ["stack dumps of all ranks while it hangs (py-spy dump --pid PID)", "the rest of the log, if there is one"], findings)
     if scene.reached in _STARTING and scene.vllm and not scene.stops:
-        why = [f"the start-up came as far as {scene.reached} and the log ends there"]
+        so_far = [f"the start-up came as far as {scene.reached} and the log ends there"]
         if (behind := lagging(scene.milestones)) is not None:
-            why.append(f"rank {behind[0]} is the only one that did not print {behind[1]!r}")
-        return Decision("inconclusive", Choice(None, "stalled", why, kind="hang"),
+            so_far.append(f"rank {behind[0]} is the only one that did not print {behind[1]!r}")
+        return Decision("inconclusive", Choice(None, "stalled", so_far, kind="hang"),
                         ["the rest of the log, if there is one", "stack dumps of all ranks (py-spy dump --pid PID)"], findings)
     return Decision("no_failure", Choice(None, "nothing", []), findings=findings)
 

@@ -155,9 +155,8 @@ def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Se
     if reached is not None:
         return reached
     kind = event.chain[failure.link].type.rpartition(".")[2] if event.chain else ""
-    if signature is None:
-        if kind in ("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"):
-            return "import"
+    if signature is None and kind in ("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"):
+        return "import"
     if grouped:
         return "serving"
     # before anything else was printed most errors are of what was given; these types say nothing of that kind

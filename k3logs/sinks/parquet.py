@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
 LEVEL = 1
 """zstd level; 3 and 9 cost time and save little on log columns."""
 
+_RISING = frozenset({"line", "line_end", "record"})
+"""Columns of whole numbers that rise, as times do: stored as differences."""
+
+_BATCH = 1 << 16
+
 
 class ParquetSink:
-    """One row group per frame; sorted columns of whole numbers are stored as differences."""
+    """One row group per frame; what rises is stored as differences, texts as they are, all else by the number of each different value.
+
+    Least and greatest values, by which readers skip row groups, are kept of what rises: other columns have all of their values in every row group.
+    """
 
     extension = "parquet"
     binary = True
@@ -28,7 +39,7 @@ class ParquetSink:
             for frame in frames:
                 table = frame.to_arrow()
                 if writer is None:
-                    writer = pq.ParquetWriter(out, table.schema, compression="zstd", compression_level=LEVEL)
+                    writer = pq.ParquetWriter(out, table.schema, compression="zstd", compression_level=LEVEL, write_batch_size=_BATCH, **_encodings(table.schema))
                 elif table.schema != writer.schema:
                     table = table.cast(writer.schema)
                 writer.write_table(table, row_group_size=max(1, len(frame)))
@@ -37,3 +48,13 @@ class ParquetSink:
             if writer is not None:
                 writer.close()
         return rows
+
+
+def _encodings(schema: pa.Schema) -> Mapping[str, Any]:
+    rising = [field.name for field in schema if field.name in _RISING or pa.types.is_timestamp(field.type)]
+    texts = [field.name for field in schema if pa.types.is_large_string(field.type)]
+    return {
+        "use_dictionary": [name for name in schema.names if name not in rising and name not in texts],
+        "column_encoding": dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
+        "write_statistics": rising,
+    }

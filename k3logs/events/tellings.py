@@ -1,0 +1,77 @@
+"""Which event each row of the table belongs to, and what is known of that event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Places = npt.NDArray[np.int64]
+
+PARTS = 1 << 15
+"""A row's place in its source is one number: its line times this, plus its part."""
+
+_SAID = ("signature", "role", "phase", "exception")
+
+
+@dataclass(slots=True)
+class Told:
+    """What is known of the events of one source, one element per event and stream of lines that it stands in.
+
+    Attributes:
+        stream, start, end: the lines of ``stream`` from place ``start`` to place ``end`` (see :data:`PARTS`), unless a later event begins there.
+        event: number of the event in its source; the first is 0.
+    """
+
+    stream: list[tuple[str, ...]] = field(default_factory=list)
+    start: list[int] = field(default_factory=list)
+    end: list[int] = field(default_factory=list)
+    event: list[int] = field(default_factory=list)
+    signature: list[str | None] = field(default_factory=list)
+    role: list[str | None] = field(default_factory=list)
+    phase: list[str | None] = field(default_factory=list)
+    exception: list[int | None] = field(default_factory=list)
+
+    def add(self, *values: Any) -> None:
+        """Add one element: a value for each attribute, in their order."""
+        for one, value in zip(fields(self), values, strict=True):
+            getattr(self, one.name).append(value)
+
+
+class Tellings:
+    """The events of one source, looked up by row.
+
+    Args:
+        streams: number of each element's stream.
+        types: of the table's columns.
+    """
+
+    def __init__(self, told: Told, streams: Sequence[int], types: dict[str, pl.DataType]) -> None:
+        self._told = pl.DataFrame(
+            {"stream": streams, "start": told.start, "end": told.end, "event": told.event, **{name: getattr(told, name) for name in _SAID}},
+            schema={**dict.fromkeys(("stream", "start", "end", "event"), pl.Int64()), **{name: types[name] for name in _SAID}},
+        ).sort("start", maintain_order=True)
+        self._nothing = self._told.select(_SAID).clear(1)
+        self._stream, self._start, self._end = (self._told[name].to_numpy() for name in ("stream", "start", "end"))
+
+    def of(self, stream: Places, place: Places) -> tuple[Places, pl.DataFrame]:
+        """The number of each row's event, -1 for none, and what is known of it."""
+        event = np.full(len(place), -1, np.int64)
+        near = (self._start <= place.max()) & (self._end >= place.min()) if len(place) else np.zeros(0, np.bool_)
+        rows = np.flatnonzero(np.isin(stream, self._stream[near])) if near.any() else np.zeros(0, np.int64)
+        if not len(rows):
+            return event, pl.DataFrame([column.new_from_index(0, len(place)) for column in self._nothing])
+        asked = pl.DataFrame({"row": rows, "stream": stream[rows], "place": place[rows]}).sort("place")
+        told = self._told.with_row_index("number")
+        found = asked.join_asof(told, left_on="place", right_on="start", by="stream", strategy="backward", check_sortedness=False)
+        found = found.filter(pl.col("end") >= pl.col("place"))
+        event[found["row"].to_numpy()] = found["event"].to_numpy()
+        number = np.full(len(place), -1, np.int64)
+        number[found["row"].to_numpy()] = found["number"].to_numpy()
+        which = pl.Series(number)
+        which = which.set(which < 0, None)
+        return event, pl.DataFrame([self._told[name].gather(which) for name in _SAID])
