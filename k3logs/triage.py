@@ -75,7 +75,7 @@ def triage_sources(sources: Sequence[Source], notices: list[str], options: Optio
     if options.window.narrows:
         notices.append("failures were looked for only in the time asked for (--since, --until)")
     verdict = judge(digests, grammars, catalog, notices, options.window)
-    lost = [notice for source in sources for notice in source.notices]
+    lost = [f"{source.name}: {why}" for source in sources for why in source.lost]
     return unsure(verdict, lost[0]) if lost and verdict.outcome == "no_failure" else verdict
 
 

@@ -10,9 +10,6 @@ import zipfile
 from collections.abc import Callable, Iterator
 from typing import IO, BinaryIO
 
-TAR_HEAD = 512
-"""Bytes of a tar's first header, at least."""
-
 Open = Callable[[], BinaryIO]
 
 
