@@ -372,8 +372,11 @@ def test_how_a_file_was_read() -> None:
 
 
 def test_a_users_signatures_are_checked(tmp_path: Path) -> None:
+    refused(k3logs("signatures", "test", tmp_path), "holds no signature")
     (tmp_path / "BAD001-x.toml").write_text('id = "BAD001"\ntitle = "x"\n')
     refused(k3logs("signatures", "test", tmp_path), "BAD001-x.toml")
+    (tmp_path / "BAD001-x.toml").write_bytes(b'id = "BAD001"\ntitle = "\xe4"\n')
+    refused(k3logs("signatures", "test", tmp_path), "BAD001-x.toml:2: is not UTF-8")
 
 
 @pytest.mark.skipif(not HAS_READ, reason="no event table yet")

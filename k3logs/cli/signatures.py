@@ -8,6 +8,7 @@ import click
 
 from k3logs.cli import common
 from k3logs.cli.table import aligned
+from k3logs.errors import InputError
 
 
 @click.group(epilog=common.OK_OR_2)
@@ -59,6 +60,8 @@ def test(folder: Path) -> None:
 
     both = Catalog.load([folder])
     own = [s for s in both.signatures if Path(s.path).is_relative_to(folder)]
+    if not own:
+        raise InputError(f"{folder} holds no signature", "signatures are files NAME.toml in it; CONTRIBUTING.md has the recipe")
     samples = sum(len(s.samples) for s in own)
     refused = sum(len(s.not_samples) for s in own)
     holds = "holds" if len(own) == 1 else "hold"

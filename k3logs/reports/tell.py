@@ -206,7 +206,7 @@ def suggestion(verdict: Verdict) -> str:
     """What to try next where nothing could be said."""
     if verdict.outcome != "inconclusive":
         return ""
-    if not verdict.coverage.lines and verdict.coverage.notices:
+    if not verdict.coverage.lines and verdict.coverage.notices and verdict.coverage.sources:
         return "Nothing of the input could be read; the notices below say why."
     if not verdict.coverage.lines:
         return "The input holds no line. Pipe the log of the container: docker logs --timestamps NAME 2>&1 | k3logs triage"

@@ -47,7 +47,10 @@ def find(arguments: Arguments, notices: list[str]) -> list[Source]:
             path = Path(argument)
             if not path.exists():
                 raise InputError(f"no such file or folder: {shown(argument)}", "give a log file, a folder of logs, an archive, or - for standard input")
-            found += _folder(path, notices) if path.is_dir() else _file(path, shown(str(path)), notices)
+            logs = list(_folder(path, notices)) if path.is_dir() else _file(path, shown(str(path)), notices)
+            if not logs:
+                notices.append(f"{shown(argument)}: holds no log")
+            found += logs
         except OSError as error:
             raise InputError(f"cannot read {shown(argument)}: {error.strerror or error}", "check its permissions, and that it is a log") from error
     return found
