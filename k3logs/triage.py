@@ -152,7 +152,7 @@ def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     roles.assign(merged, cast, survey.progress(digests, cast, catalog, times), stops, attempts, ended, marks)
     alive.calm(merged, signs, digests, attempts, times, cast)
     kernel.rezone(merged, digests, times)
-    kernel.set_aside(merged, signs)
+    kernel.set_aside(merged, signs, read, cast)
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
