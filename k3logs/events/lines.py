@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -12,13 +11,15 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from k3logs.events.utf8 import repair_utf8
+
 Ints = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
 
 PAD = 64
 """Zero bytes that every buffer has behind its last line, so that a look ahead never leaves it."""
 
-_STEP, _TILE = 1 << 16, 1 << 19
+_TILE = 1 << 19
 _INLINE = 12
 _NEWLINE, _RETURN, _ESCAPE, _SPACE = 10, 13, 27, 32
 _NOUGHT, _TEN = 48, 10
@@ -131,31 +132,6 @@ def from_series(text: pl.Series, row: Ints) -> Lines:
     return Lines(copy, pa.py_buffer(copy), edges[:-1].copy(), edges[1:].copy(), row)
 
 
-def repair_utf8(chunk: bytearray, size: int) -> int:
-    """Overwrite each byte that is not UTF-8 with ``?``, in place, so that offsets stay true.
-
-    Returns:
-        the number of bad spans.
-    """
-    if chunk.isascii() or _is_utf8(chunk, size):
-        return 0
-    view, place, bad = memoryview(chunk), 0, 0
-    while place < size:
-        stop = min(place + _STEP, size)
-        while place < stop < size and chunk[stop] & 0xC0 == 0x80:
-            stop -= 1
-        if stop <= place:  # a step that is nothing but continuation bytes
-            stop = min(place + _STEP, size)
-        try:
-            codecs.utf_8_decode(view[place:stop], "strict", True)
-            place = stop
-        except UnicodeDecodeError as error:
-            first, last = place + error.start, place + max(error.end, error.start + 1)
-            chunk[first:last] = b"?" * (last - first)
-            place, bad = last, bad + 1
-    return bad
-
-
 def exactly(stream: BinaryIO, size: int, lent: bool) -> bytearray:
     """The next ``size`` bytes of a log with :data:`PAD` behind them; they end in a newline, as when it was read for the first time.
 
@@ -175,15 +151,6 @@ def exactly(stream: BinaryIO, size: int, lent: bool) -> bytearray:
         raise OSError("it has become shorter")
     data[size - 1] = _NEWLINE  # the last line may have none of its own
     return data
-
-
-def _is_utf8(chunk: bytearray, size: int) -> bool:
-    edges = pa.py_buffer(np.array([0, size], np.int64))
-    try:
-        pa.LargeStringArray.from_buffers(1, edges, pa.py_buffer(chunk)).validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 @dataclass(slots=True)
