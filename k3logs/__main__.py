@@ -69,7 +69,10 @@ def _run(argv: list[str]) -> int:
 def _say(text: str, status: int) -> int:
     if sys.stderr is None:
         return status
+    from k3logs.redact import mask
+
     try:
+        text = mask(text)
         line = text if text.isprintable() else "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
         print(f"k3logs: {line}", file=sys.stderr, flush=True)
     except (OSError, ValueError):

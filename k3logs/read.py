@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import polars as pl
@@ -32,7 +28,8 @@ from k3logs.identity.cast import Cast
 from k3logs.identity.process import parallel_of
 from k3logs.incidents import phase
 from k3logs.incidents.decide import decide
-from k3logs.sources.find import PIPE, find
+from k3logs.sources.find import Arguments, find
+from k3logs.sources.pipes import spooled
 from k3logs.sources.source import Source
 from k3logs.triage import Options, Study, digest_all, load_catalog, study
 from k3logs.verdict.suspect import phase_of
@@ -42,11 +39,11 @@ Progress = Callable[[str, int], None]
 _ROLES = frozenset(schema.ROLES)
 
 
-def read(sources: Sequence[str], *, options: Options | None = None) -> pl.DataFrame:
+def read(sources: Arguments, *, options: Options | None = None) -> pl.DataFrame:
     """The event table of logs, in memory: one row per line.
 
     Args:
-        sources: files, folders, archives, or ``-`` for standard input.
+        sources: a file, folder or archive, or several, or ``-`` for standard input.
 
     Returns:
         a frame with the columns of :mod:`k3logs.schema`.
@@ -58,23 +55,26 @@ def read(sources: Sequence[str], *, options: Options | None = None) -> pl.DataFr
     return pl.concat(iter_frames(sources, options=options))
 
 
-def iter_frames(sources: Sequence[str], *, options: Options | None = None, progress: Progress | None = None) -> Iterator[pl.DataFrame]:
+def iter_frames(sources: Arguments, *, options: Options | None = None, progress: Progress | None = None,
+                notices: list[str] | None = None) -> Iterator[pl.DataFrame]:  # fmt: skip
     """The event table of logs, some megabytes of log at a time; see :func:`read`.
 
     Args:
         progress: called with a source's name and the bytes read so far, for each of the two readings.
+        notices: gets a sentence for each thing that was odd about the logs, before the first frame comes.
 
     Yields:
         at least one frame, which may be empty.
     """
     options = options or Options()
-    notices: list[str] = []
-    found = _rereadable(find(sources, notices), sources)
+    notices = [] if notices is None else notices
+    found = _rereadable(find(sources, notices))
     grammars, catalog = bundle.load(options.grammars), load_catalog(options.signatures)
     gates = Gates(failure=catalog.gate_literals(), fact=phase.table().literals, odd=redact.gate_without_digits())
     digests = digest_all(found, grammars, gates, notices, progress, Spool())
-    if found and not digests:
-        raise InputError("; ".join(notices), "check that the logs can be read")
+    notices += [f"{one.source.name}: {notice}" for one in digests for notice in one.notices]
+    if any(one.source.lost for one in digests) and not any(one.lines for one in digests):
+        raise InputError("; ".join(notices[:3]), "check that the logs are whole")
     empty = True
     if digests:
         for frame in _tables(digests, study(digests, grammars, catalog), progress):
@@ -113,35 +113,9 @@ def _frames(one: Digest, spooled: Spooled, table: Table, progress: Progress | No
 
 
 # ---- reading twice -----------------------------------------------------------------
-def _rereadable(found: list[Source], arguments: Sequence[str]) -> list[Source]:
+def _rereadable(found: list[Source]) -> list[Source]:
     """Sources that can all be opened twice: what comes through a pipe is kept in a temporary file."""
-    once = {str(Path(a)) for a in arguments if a == PIPE or not (Path(a).is_file() or Path(a).is_dir())}
-    return [replace(source, open=_Spool(source)) if source.name in once else source for source in found]
-
-
-class _Spool:
-    """Opens a pipe any number of times; its content lies in a file without a name, which goes when this goes."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._file: IO[bytes] | None = None
-
-    def __call__(self) -> BinaryIO:
-        if self._file is None:
-            self._file = self._filled()
-        handle = os.dup(self._file.fileno())
-        os.lseek(handle, 0, os.SEEK_SET)
-        return io.FileIO(handle)
-
-    def _filled(self) -> IO[bytes]:
-        file = tempfile.TemporaryFile()
-        with self._source.open() as stream:
-            try:
-                shutil.copyfileobj(stream, file, 1 << 20)
-                file.flush()
-            except OSError as error:
-                raise InputError(f"cannot keep {self._source.name} aside: {error.strerror or error}", "set TMPDIR to a folder with room, or give a file") from error
-        return file
+    return [replace(source, open=spooled(source.open())) if source.once else source for source in found]
 
 
 def _forward(one: Digest) -> BinaryIO:

@@ -13,6 +13,7 @@ from pathlib import Path
 from k3logs import paths
 from k3logs.clocks.align import align
 from k3logs.clocks.when import Times
+from k3logs.errors import InputError
 from k3logs.events.backward import digest_either_way, restored
 from k3logs.events.collect import Collector
 from k3logs.events.digest import Digest
@@ -23,14 +24,14 @@ from k3logs.events.spool import Spool
 from k3logs.grammar import bundle
 from k3logs.identity import cast as identity
 from k3logs.identity import facts
-from k3logs.incidents import alive, kernel, phase, roles, runs, survey, tellings
+from k3logs.incidents import alive, kernel, milestones, phase, roles, runs, survey, tellings
 from k3logs.incidents.blame import name_workers
 from k3logs.incidents.collectives import collectives
 from k3logs.incidents.decide import Scene, decide
 from k3logs.incidents.exits import attribute, exits
 from k3logs.model import Verdict
 from k3logs.signatures.catalog import Catalog, folders_key
-from k3logs.sources.find import find
+from k3logs.sources.find import Arguments, find
 from k3logs.sources.source import Source
 from k3logs.verdict.assemble import assemble
 
@@ -48,11 +49,11 @@ def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
     return Catalog.from_cache(paths.cache_folder() / f"signatures-{folders_key(folders)}.cache", extra=list(folders))
 
 
-def triage(sources: Sequence[str], *, options: Options | None = None, progress: Callable[[str, int], None] | None = None) -> Verdict:
+def triage(sources: Arguments, *, options: Options | None = None, progress: Callable[[str, int], None] | None = None) -> Verdict:
     """Read logs and say which rank failed first.
 
     Args:
-        sources: files, folders, archives, or ``-`` for standard input.
+        sources: a file, folder or archive, or several, or ``-`` for standard input.
         progress: called with a source's name and the bytes read so far.
 
     Raises:
@@ -69,20 +70,39 @@ def triage_sources(sources: Sequence[Source], notices: list[str], options: Optio
     catalog = load_catalog(options.signatures)
     gates = Gates(failure=catalog.gate_literals(), fact=phase.table().literals)
     digests = digest_all(sources, grammars, gates, notices, progress)
-    return judge(digests, grammars, catalog, notices)
+    verdict = judge(digests, grammars, catalog, notices)
+    lost = [notice for source in sources for notice in source.notices]
+    return unsure(verdict, lost[0]) if lost and verdict.outcome == "no_failure" else verdict
 
 
 def digest_all(
     sources: Sequence[Source], grammars: bundle.Bundle, gates: Gates, notices: list[str], progress: Callable[[str, int], None] | None = None, spool: Spool | None = None
 ) -> list[Digest]:
-    """Digest every source; one that cannot be read is named in the notices. With a ``spool`` what is known of every line is kept there."""
+    """Digest every source; what cannot be read is named in the notices and in ``Source.lost``. With a ``spool`` what is known of every line is kept there.
+
+    Raises:
+        InputError: none of them can be opened.
+    """
     digests = []
     for source in sources:
         try:
             digests.append(digest_either_way(source, lambda: Extractor(grammars), gates, progress, spool))
         except OSError as error:
-            notices.append(f"{source.name}: not read ({error.strerror or error})")
+            source.lose(f"not read ({error.strerror or error})")
+        notices += source.notices
+    if sources and not digests:
+        more = f"; and {len(notices) - 3} more" if len(notices) > 3 else ""
+        raise InputError("; ".join(notices[:3]) + more, "check that the logs can be read")
     return digests
+
+
+def unsure(verdict: Verdict, lost: str) -> Verdict:
+    """A verdict of no failure on logs of which a part is missing: the failure may stand in that."""
+    verdict.outcome, verdict.sentence = "inconclusive", f"No failure in what could be read, but not all of it could be ({lost})."
+    verdict.missing = ["the logs that could not be read, whole", *verdict.missing]
+    for run in verdict.runs:
+        run.outcome = verdict.outcome if run.outcome == "no_failure" else run.outcome
+    return verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +141,15 @@ def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog) 
     merged = roles.merge_copies(failures)
     ends = exits(read, events, cast)
     ended = frozenset(e.process.id for e in ends if e.code > 0)
-    roles.assign(merged, cast, survey.progress(digests, cast, catalog, times), stops, attempts, ended)
     signs = alive.signs(digests, events, cast, times)
+    alive.answer(merged, signs)
+    roles.assign(merged, cast, survey.progress(digests, cast, catalog, times), stops, attempts, ended)
     alive.calm(merged, signs, digests, attempts, times)
+    kernel.rezone(merged, digests, times)
     kernel.set_aside(merged, signs)
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
-                  any(m.kind in ("api", "engine") for m in marks), attempts, read, signs)
+                  any(m.kind in ("api", "engine") or m.phase in ("config", "device_init") for m in marks), attempts, read, signs,
+                  milestones.passed(marks, cast))
     return Study(events, scene, marks, running)

@@ -7,6 +7,7 @@ import reading
 from test_decide import START, crash, root_of, said, start
 
 WARN = "(Worker_TP1 pid=301) WARNING 08-05 09:29:30 [x.py:9] CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+BEGINS = "(Worker_TP0 pid=300) INFO 08-05 09:29:20 [gpu_model_runner.py:3198] Starting to load model /models/k3...\n"
 BEGAN = "(APIServer pid=1) INFO:     Application startup complete.\n"
 
 
@@ -85,6 +86,24 @@ def test_a_kernel_report_right_before_the_error_of_its_gpus_rank_leads() -> None
     line = "Aug 05 09:31:20 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
     root = root_of(reading.verdict({"n1.log": start(4) + crash(2, 30, "RuntimeError: CUDA error: unspecified launch failure"), "n1.kern.log": line}))
     assert (root.rank, root.signature) == (2, "XID079")
+
+
+def test_of_many_failed_ranks_the_one_whose_own_gpu_failed_is_meant() -> None:
+    line = "Aug 05 09:31:20 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
+    others = "".join(crash(r, 31, "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94, unhandled cuda error") for r in (0, 1, 3))
+    root = root_of(reading.verdict({"n1.log": start(4) + crash(2, 30, "torch.AcceleratorError: CUDA error: unspecified launch failure") + others, "n1.kern.log": line}))
+    assert (root.rank, root.signature) == (2, "XID079")
+
+
+@pytest.mark.parametrize("hour", ["09", "17", "02"])
+def test_a_kernel_log_in_the_hosts_zone_is_read_in_the_deployments(hour: str) -> None:
+    kill = f"Aug 05 {hour}:31:05 n1 kernel: Memory cgroup out of memory: Killed process 88123 (VLLM::Worker) total-vm:9123kB, anon-rss:17234kB\n"
+    died = "(EngineCore pid=20) ERROR 08-05 09:31:06 [multiproc_executor.py:285] Worker proc VllmWorker-2 died unexpectedly (exit code: -9), shutting down executor.\n"
+    stamped = "".join(f"2026-08-05T09:31:06.000000001Z {line}\n" for line in (start(4) + BEGINS + died).splitlines())
+    root = root_of(reading.verdict({"n1.log": stamped, "n1.kern.log": kill}))
+    assert (root.rank, root.signature, root.phase) == (2, "KERN001", "weight_load")
+    assert ("zone" in " ".join(root.why)) == (hour != "09")
+    assert root.confidence < 0.8 or hour == "09"
 
 
 def test_the_bus_address_leads_to_the_rank_that_opened_the_gpu() -> None:

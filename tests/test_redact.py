@@ -26,7 +26,7 @@ SECRETS = {
     "{'api_key': ['a', 'b'], 'x': 1}": "{'api_key': [***], 'x': 1}",
     '{"api_key": "abc"}': '{"api_key": "***"}',
     r'{"log": "{\"api_key\": \"abc\"}"}': r'{"log": "{\"api_key\": \"***\"}"}',
-    "password=hunter2;x": "password=***;x",
+    "password=hunter2;x": "password=***",
     "VLLM_API_KEY=abc HF_TOKEN=zzz": "VLLM_API_KEY=*** HF_TOKEN=***",
     "from_pretrained(x, token=abc, y=1)": "from_pretrained(x, token=***, y=1)",
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abc": "eyJ***",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from k3logs.errors import InputError
+from k3logs.redact import mask
+from k3logs.sources.names import shown
 
 _SKIPPED = {".parquet", ".arrow", ".part"}
 
@@ -30,7 +33,14 @@ class Incident:
     @property
     def key(self) -> tuple[str, int, int]:
         """The same as long as nothing in it changed."""
-        return (self.name, self.size, self.modified)
+        return (self.shown, self.size, self.modified)
+
+    @property
+    def shown(self) -> str:
+        """The name without a secret in it, and with a hash for what was masked: two such names stay two."""
+        text = shown(self.name)
+        masked = mask(text)
+        return masked if masked == text else f"{masked}~{hashlib.sha256(self.name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
 
 
 def incidents(folders: Sequence[Path], out: Path) -> list[Incident]:

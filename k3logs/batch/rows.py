@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from k3logs.redact import mask, mask_all
+from k3logs.sources.names import shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,7 +78,7 @@ def of_error(incident: Incident, error: str, seconds: float) -> Row:
 
 
 def _whole(incident: Incident, row: Row, seconds: float) -> Row:
-    known = {"incident": incident.name, "path": str(incident.path), "size": incident.size, "modified": incident.modified, "seconds": round(seconds, 3)}
+    known = {"incident": incident.shown, "path": mask(shown(str(incident.path))), "size": incident.size, "modified": incident.modified, "seconds": round(seconds, 3)}
     return {name: _short((known | row).get(name)) for name in COLUMNS}
 
 

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 import click
 
 from k3logs.errors import InputError
+from k3logs.redact import mask
 from k3logs.reports.base import Look
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,4 +105,4 @@ def encoded(text: str, path: str | None) -> bytes:
 def say(text: str) -> None:
     """A remark on standard error, where it does not mix with data."""
     if sys.stderr is not None:
-        click.echo(text, err=True)
+        click.echo(mask(text), err=True)

@@ -99,8 +99,12 @@ def _data(what: str) -> tuple[bytes, bool]:
     found = find([what], [])
     if len(found) != 1:
         raise InputError(f"{what} holds {len(found)} logs", "test one file at a time")
+    data = b""
     with found[0].open() as file:
-        data = file.read(MOST_BYTES)
+        while len(data) < MOST_BYTES and (more := file.read(MOST_BYTES - len(data))):  # a pipe gives what it has
+            data += more
+    for notice in found[0].notices:
+        common.say(f"k3logs: {notice}")
     if len(data) == MOST_BYTES:
         data = data[: data.rfind(b"\n") + 1 or None]
         common.say(f"k3logs: only the first {MOST_BYTES >> 20} MiB are tested")

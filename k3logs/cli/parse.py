@@ -9,6 +9,7 @@ import click
 
 from k3logs.cli import common
 from k3logs.errors import InputError
+from k3logs.reports.safe import one_line
 from k3logs.sinks import SINKS, sink
 
 
@@ -38,6 +39,9 @@ def command(sources: tuple[str, ...], format_name: str | None, output: str | Non
     chosen = sink(format_name or by_name or "ndjson")
     if chosen.binary and output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
         raise InputError(f"{format_name} is not for a terminal", f"name a file: -o events.{chosen.extension}")
+    notices: list[str] = []
     with common.writing(output) as out, Progress("reading") as progress:
-        chosen.write(iter_frames(given, options=Options(grammars, signatures), progress=progress), out)
+        chosen.write(iter_frames(given, options=Options(grammars, signatures), progress=progress, notices=notices), out)
+    for notice in notices:
+        common.say(f"k3logs: {one_line(notice, 400)}")
     return 0

@@ -13,7 +13,7 @@ from copy import copy
 import numpy as np
 import numpy.typing as npt
 
-from k3logs.envelopes import ansi
+from k3logs.envelopes import ansi, stamped_pieces
 from k3logs.events.headers import Headers
 from k3logs.events.joining import Joining
 from k3logs.events.layouts import Layouts, Read
@@ -62,7 +62,11 @@ class Extractor:
         rows = Rows.of(pieces)
         reading = Reading(rows, self.headers, np.zeros(len(rows), np.bool_))
         rest: Places = np.arange(len(rows), dtype=np.int64)
-        coloured = _coloured(rows.raw, pieces.escapes)
+        long = np.flatnonzero(rows.raw.end - rows.raw.start > stamped_pieces.LONGEST_WHOLE)
+        if len(long):
+            reading.rewritten.append((long, ansi.strip(stamped_pieces.mend(rows.raw.text(long)))))
+            rest = without(rest, long, len(rows))
+        coloured = np.setdiff1d(_coloured(rows.raw, pieces.escapes), long)
         if len(coloured):
             reading.rewritten.append((coloured, ansi.strip(rows.raw.text(coloured))))
             rest = without(rest, coloured, len(rows))

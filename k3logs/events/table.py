@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from k3logs import redact, schema
@@ -73,6 +72,7 @@ class Table:
         places_ = pl.DataFrame({"site": sites}, {"site": pl.String}).select(pl.col("site").str.extract_groups("^(?<file>.+?)(?::(?<line>[0-9]{1,9}))?$")).unnest("site")
         self._files = pl.DataFrame({"file": redact.mask_series(places_["file"]), "file_line": places_["line"]}).cast({n: self._types[n] for n in ("file", "file_line")})
         self._lines = self._up = up
+        self._secrets = redact.Columns()
         self.numbering = Numbering(record, max(told.event, default=-1) + 1, len(streams))
 
     def frame(self, rows: Kept) -> pl.DataFrame:
@@ -88,7 +88,7 @@ class Table:
         table["part"] = pl.Series(np.zeros(count, np.int16) if rows.part is None else rows.part)
         table["line_end"] = self._ends(rows)
         message = rows.messages()
-        table["message"] = _masked(message, rows.odd)
+        table["message"] = self._secrets.mask(message, stream, np.flatnonzero(rows.odd))
         site = rows.site if rows.site is not None else np.full(count, NOWHERE, np.int32)
         table |= {column.name: column for column in self._files[site]}
         table |= self._timing.of(rows, line)
@@ -107,14 +107,3 @@ class Table:
 
 def _safe(value: Any) -> Any:
     return redact.mask(value) if isinstance(value, str) else value
-
-
-def _masked(message: pl.Series, odd: npt.NDArray[np.bool_]) -> pl.Series:
-    """Messages without secrets; only those that are ``odd`` may hold one."""
-    rows = np.flatnonzero(odd)
-    if not len(rows):
-        return message
-    old = message.gather(rows)
-    new = redact.mask_series(old.clone())  # it may write into what it is given
-    changed = (old != new).to_numpy()
-    return message.scatter(rows[changed], new.filter(changed)) if changed.any() else message

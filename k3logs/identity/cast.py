@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from k3logs.events.digest import Digest
 from k3logs.events.record import Event
+from k3logs.identity import labels
 from k3logs.identity.facts import Fact
 from k3logs.identity.places import hosts_of_units, is_one_ranks_file, node_of_source
 from k3logs.identity.process import Key, Process, Registry, global_rank, kind_of, parallel_of
+from k3logs.identity.sizes import Sizes, sizes
 from k3logs.identity.votes import Places, elected, shared_ranks, votes
 
 
@@ -47,6 +49,12 @@ class Cast:
     def missing(self) -> list[int]:
         """Ranks of the world that nothing in the logs names."""
         return [r for r in range(self.world) if r not in self.by_rank] if self.world is not None and self.world <= 4096 else []
+
+    def node_around(self, rank: int) -> str | None:
+        """The node of a rank that no line ties to one: where the next known ranks below and above it are on the same."""
+        placed = {r: p.node for r, p in self.by_rank.items() if p.node is not None}
+        below, above = max((r for r in placed if r < rank), default=None), min((r for r in placed if r > rank), default=None)
+        return placed[below] if below is not None and above is not None and placed[below] == placed[above] else None
 
     def add_rank(self, rank: int, node: str | None) -> Process:
         """A process that is known by its rank alone."""
@@ -94,14 +102,18 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     nranks = Counter(f.nranks for f in facts if f.nranks)
     worlds = Counter(f.world for f in facts if f.world)
     cast.world = worlds.most_common(1)[0][0] if worlds else max(nranks, default=None)
-    sizes = _sizes(digests, facts)
-    labels = _labels_are_ranks(digests)
+    grid = sizes(digests, facts, cast.world)
+    ranked = labels.are_ranks(digests, facts)
+    hosts_of_tasks = {} if ranked else labels.hosts(digests)
     for number, digest in enumerate(digests):
         for header in digest.uses:
             fields = digest.headers.known[header].fields
             node = _node(fields, cast, number, hosts_of)
+            if not ranked and labels.FIELD in fields and not {"ip", "host"} & fields.keys():
+                # one task per node: pids of two tasks have nothing to do with each other
+                node = hosts_of_tasks.get(fields[labels.FIELD], f"task {fields[labels.FIELD]}")
             cast.header_node[number, header] = node
-            keys = _keys(fields, digest, number, node, sizes, labels)
+            keys = _keys(fields, digest, number, node, grid, ranked)
             if keys:
                 keys_of[number, header] = keys
                 registry.join(keys)
@@ -128,25 +140,6 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     return cast
 
 
-def _sizes(digests: Sequence[Digest], facts: Sequence[Fact]) -> dict[str, int]:
-    """How many ranks each parallel dimension has: as configured, else one more than the highest tag."""
-    sizes: dict[str, int] = {}
-    for digest in digests:
-        for header in digest.uses:
-            for name, value in parallel_of(digest.headers.known[header].fields.get("process", "")).items():
-                sizes[name] = max(sizes.get(name, 1), value + 1)
-    for fact in facts:
-        sizes.update({k: v for k, v in fact.sizes.items() if v >= sizes.get(k, 1)})
-    return sizes
-
-
-def _labels_are_ranks(digests: Sequence[Digest]) -> bool:
-    """Whether a launcher's task labels are ranks: never where a label stands before another rank's line."""
-    pairs = [(f["job_rank"], f.get("rank")) for d in digests for h in d.uses if "job_rank" in (f := d.headers.known[h].fields)]
-    return bool(pairs) and all(rank is None or rank == label for label, rank in pairs) and len({label for label, _ in pairs}) > 1
-
-
-
 def _node(fields: dict[str, str], cast: Cast, source: int, hosts_of: dict[str, str]) -> str | None:
     if ip := fields.get("ip"):
         return cast.node_of_address.get(ip, ip)
@@ -158,18 +151,18 @@ def _node(fields: dict[str, str], cast: Cast, source: int, hosts_of: dict[str, s
     return own
 
 
-def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None, sizes: dict[str, int], labels: bool) -> list[Key]:
+def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None, grid: Sizes, ranked: bool) -> list[Key]:
     scope = node or f"source {source}"
     keys: list[Key] = []
     pid, rank, local = _number(fields.get("pid")), _number(fields.get("rank")), _number(fields.get("local_rank"))
     name = fields.get("process")
-    if rank is None and labels and (label := _number(fields.get("job_rank"))) is not None:
+    if rank is None and ranked and (label := _number(fields.get(labels.FIELD))) is not None:
         rank = label
     if pid is not None:
         keys.append(("pid", scope, pid))
     tag = None
     if rank is None and name and kind_of(name) == "worker":
-        tag = global_rank(parallel_of(name), sizes)
+        tag = global_rank(parallel_of(name), grid.of, grid.sure)
         if tag is None and (short := fields.get("parallel", "")).startswith("TP"):
             tag = _number(short[2:])
         if tag is None and name.startswith("VllmWorker-"):

@@ -9,6 +9,9 @@ from typing import Any
 from k3logs.events.record import Event, Line
 from k3logs.grammar.message import parse_message
 
+_SETTINGS = {"dp": "data_parallel_size", "pp": "pipeline_parallel_size", "pcp": "prefill_context_parallel_size", "tp": "tensor_parallel_size"}
+"""Dimension -> its setting (vllm/config/parallel.py)."""
+
 PARALLEL = ("dp", "pp", "pcp", "tp", "ep")
 
 
@@ -84,6 +87,10 @@ def _of(event: Event) -> Iterator[Fact]:
     if (found := parse_message("rank_assign", text)) is not None:
         parallel = {k: v for k in PARALLEL if (v := _int(found, k)) is not None}
         yield fact("rank_assign", world=_int(found, "world_size"), rank=_int(found, "rank"), parallel=parallel)
+    if ("non-default args:" in text or "with config:" in text or "args: Namespace(" in text) and (found := parse_message("config_repr", text)) is not None:
+        settings = found.get("args") or found.get("config") or {}
+        sizes = {name: size for name, key in _SETTINGS.items() if isinstance(settings, dict) and (size := _int(settings, key)) is not None}
+        yield fact("config", sizes=sizes)
     if (found := parse_message("nccl_init", text)) is not None:
         yield fact("nccl_init", comm=found.get("comm"), comm_id=found.get("comm_id"), comm_rank=_int(found, "rank"), nranks=_int(found, "nranks"),
                    step=found.get("step"), values=found)

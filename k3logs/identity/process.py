@@ -82,6 +82,9 @@ class Registry:
         return out
 
 
+DIMENSIONS = ("dp", "pp", "pcp", "tp")
+"""Dimensions of a world, the outermost first."""
+
 _KIND_PREFIXES = (
     ("Worker", "worker"), ("VllmWorker", "worker"), ("RayWorker", "worker"), ("TrainWorker", "worker"), ("EngineCore", "engine"), ("ForkProcess", "engine"),
     ("SpawnProcess", "engine"), ("APIServer", "api"), ("ApiServer", "api"), ("RustFrontend", "api"), ("DPSupervisor", "api"), ("DPCoordinator", "engine"),
@@ -103,11 +106,16 @@ def parallel_of(name: str) -> dict[str, int]:
     return {k: int(v) for k, v in found.items() if k != "role" and str(v).isdigit()}
 
 
-def global_rank(parallel: dict[str, int], sizes: dict[str, int]) -> int | None:
-    """``((dp*PP + pp)*PCP + pcp)*TP + tp`` (``vllm/distributed/parallel_state.py``), None where no dimension is known."""
+def global_rank(parallel: dict[str, int], sizes: dict[str, int], sure: frozenset[str] = frozenset(DIMENSIONS)) -> int | None:
+    """``((dp*PP + pp)*PCP + pcp)*TP + tp`` (``vllm/distributed/parallel_state.py``).
+
+    None where no dimension is known, or where it takes a size that is not ``sure``.
+    """
     if not set(parallel) & {"dp", "pp", "pcp", "tp"}:
         return None
     rank = parallel.get("dp", 0)
-    for name in ("pp", "pcp", "tp"):
+    for name in DIMENSIONS[1:]:
+        if rank and name not in sure:
+            return None
         rank = rank * sizes.get(name, 1) + parallel.get(name, 0)
     return rank

@@ -26,8 +26,14 @@ NOTICED = 30.0
 KERNEL = ("XID", "SXID", "KERN")
 """Families of signatures that the kernel prints."""
 
+OWN = "VLLM"
+"""Family of signatures that only the deployment prints, wherever it runs."""
+
 AFTER = 120.0
 """Seconds in which trouble may follow from the kernel's report."""
+
+ANSWERED = 30.0
+"""Seconds between a worker's error and the engine's answer to the call that it was part of."""
 
 QUOTE = 45.0
 """Seconds by which a line's own stamp is older than its wrapper's, where others' are not, that make it a quoted line."""
@@ -89,7 +95,7 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
             and not any(t.event.text.startswith(ended) for t in [f, *f.copies])
         fields = digests[f.event.source].headers.known[f.event.first.header].fields
         unit = unit_of(fields)
-        if unit and "host" not in fields and f.process is None and f.event.source in speaking and unit not in speaking[f.event.source]:
+        if unit and "host" not in fields and f.process is None and not (f.id or "").startswith(OWN) and f.event.source in speaking and unit not in speaking[f.event.source]:
             f.role = "handled"
             f.reasons.append(f"it was printed by {unit}, where no process of the deployment runs")
             continue
@@ -109,6 +115,25 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
 @cache
 def _data() -> dict[str, Any]:
     return tomllib.loads((Path(__file__).parent / "data" / "stops.toml").read_text())
+
+
+def answer(failures: Sequence[Failure], found: Sequence[Sign]) -> None:
+    """Errors of a call that the engine handed back to who asked for it: requests that failed, on each rank that took part.
+
+    Before the server began to serve it is the start-up that asks, and ends with the error.
+    """
+    words, again = tuple(_data()["answered"]), tuple(_data()["repeated"])
+    calls = [t for f in failures for t in (f, *f.copies) if t.event.text.startswith(words) and "method failed" in t.event.text
+             and any(s.source == t.event.source and (s.line > t.line or s.began) for s in found)]
+    if not calls:
+        return
+    said = [(c.event.source, c.low, " ".join([c.event.text, *(link.text for link in c.event.chain)])) for c in calls]
+    for f in failures:
+        own = (f.text.partition(": ")[2] or f.text).split("\n")[0][:80]
+        of_call = any(t in calls for t in (f, *f.copies)) or any(w in f.text and "method failed" in f.text for w in again)
+        if f.role in _MAY_BE and (of_call or any(source == f.event.source and abs(low - f.low) <= ANSWERED and own in text for source, low, text in said)):
+            f.role = "request"
+            f.reasons.append("the engine handed it back to who had called, and went on")
 
 
 def stalled(benign: Sequence[Failure], found: Sequence[Sign]) -> list[Failure]:

@@ -83,14 +83,28 @@ def silent_at_address(failures: Sequence[Failure], cast: Cast) -> tuple[int, str
     return silent[0], node, f"connection errors of other ranks point at {node}, where rank {silent[0]} is the only one that told nothing"
 
 
-def peer_of_all(candidates: Sequence[Failure], cast: Cast) -> str | None:
-    """The one node, or address, that all candidates name as the peer that does not answer; None where one of them is more than a pointer."""
+def peer_of_all(candidates: Sequence[Failure], cast: Cast) -> tuple[tuple[str, ...], str] | None:
+    """Where all candidates say no more than that a peer does not answer: ``(nodes or addresses, why)``; None where one of them is more than a pointer.
+
+    Several where they accuse each other, and nothing but the paths between them is in question.
+    """
     peers = [c.fields.get("peer_addr") or c.fields.get("peer_host") for c in candidates if c.role == "symptom"]
     ranks = {c.process.rank for c in candidates if c.process is not None and c.process.rank is not None}
     if len(peers) < len(candidates) or None in peers or len(ranks) < 2:
         return None  # one rank that does not reach its peer may be the one in trouble
-    nodes = {cast.node_of_address.get(peer, peer) for peer in peers if peer}
-    return nodes.pop() if len(nodes) == 1 else None
+    targets = [cast.node_of_address.get(peer, peer) for peer in peers if peer]
+    if len(set(targets)) == 1:
+        return (targets[0],), f"every error is about a peer that does not answer, and all lead to {targets[0]}"
+    if any(c.node is None or c.node == target for c, target in zip(candidates, targets, strict=True)):
+        return None
+    paths = {frozenset((c.node or "", target)) for c, target in zip(candidates, targets, strict=True)}
+    if len(paths) == 1:
+        one, other = sorted(next(iter(paths)))
+        return (one, other), f"{one} and {other} each report that the other does not answer: the link between them, or the fabric, may be the cause as well as either of them"
+    common = frozenset.intersection(*paths)
+    if len(common) == 1:
+        return tuple(common), f"every path that failed has {next(iter(common))} at one end"
+    return tuple(sorted(frozenset.union(*paths))), f"{len(paths)} paths between nodes failed, and no node is at one end of all: the fabric may be the cause as well as any of them"
 
 
 def only_silent(failures: Sequence[Failure], cast: Cast) -> tuple[int, str] | None:

@@ -32,6 +32,7 @@ class Choice:
         ranks: all ranks that failed alike, for a failure of many.
         penalties: named reasons for less confidence.
         blames: False where the root is only a witness and no rank is blamed.
+        between: nodes whose path failed, where neither of them is blamed.
     """
 
     root: Failure | None
@@ -42,6 +43,7 @@ class Choice:
     penalties: list[str] = field(default_factory=list)
     kind: str = "crash"
     blames: bool = True
+    between: tuple[str, ...] = ()
 
 
 def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits: Sequence[Exit] = ()) -> Choice:
@@ -118,7 +120,7 @@ def _without_order(first: Failure, untied: list[Failure], alike: list[Failure], 
         why = [f"it is one rank's own error; {crowd} ranks of another node all have the same other one", "nothing ties the clocks of these nodes"]
         return Choice(lonely[0], "crash.own_error", why, [c for c in [first, *untied] if c is not lonely[0]][:1] + [o for o in others if o is not lonely[0]],
                       penalties=["clocks not tied"])
-    why = [f"nothing ties the clocks of {first.node} and {untied[0].node}: which of {1 + len(untied)} failures was first cannot be said"]
+    why = [f"nothing ties the clocks of {first.node} and {untied[0].node}, so {1 + len(untied)} failures have no order"]
     return Choice(first, "crash.untied", why, others, penalties=["clocks not tied"], blames=False)
 
 

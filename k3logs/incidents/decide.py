@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from k3logs.clocks.when import Times
@@ -14,12 +14,15 @@ from k3logs.incidents.blame import name_reported, odd_communicator, peer_of_all,
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.exits import Exit
 from k3logs.incidents.failure import Failure
+from k3logs.incidents.milestones import lagging
 from k3logs.incidents.roles import Stop
 from k3logs.incidents.runs import Attempts, leading
 
 _STARTING = frozenset({"device_init", "distributed_init", "weight_load", "memory_profile", "compile", "kv_cache", "graph_capture"})
 """Phases in which a vLLM log that just ends has stalled, or is cut."""
 
+
+PATH = "link and switch counters of the nodes that accuse each other, and dmesg -T of all of them"
 
 SIGN = 20
 """Specificity up to which a symptom only says that something failed, as a health check does."""
@@ -52,6 +55,7 @@ class Scene:
     attempts: Attempts
     facts: Sequence[Fact]
     signs: Sequence[Sign] = ()
+    milestones: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 def lead(scene: Scene) -> list[Failure]:
@@ -77,12 +81,14 @@ def decide(scene: Scene) -> Decision:
     if not candidates:
         # a time-out that names no wait is an error of its own where nothing else failed
         own = [s for s in by_role.get("symptom", []) if not waits(s)]
+        if own and lagging(scene.milestones) is not None and all(crash.rank_of(s) is None for s in own):
+            symptoms, own = [*symptoms, *own], []  # the front end gave up waiting for a rank
         candidates = [s for s in own if s.specificity > SIGN] or ([] if symptoms or by_role.get("cascade") else own)
     findings = [("request_errors", "requests failed while the server lived", by_role["request"])] if "request" in by_role else []
     if "handled" in by_role:
         findings.append(("handled_errors", "errors after which their process went on", by_role["handled"]))
     if candidates and symptoms and all(crash.rank_of(c) is None for c in candidates):
-        _name(candidates, hang.choose(symptoms, [], scene.collectives, scene.cast, scene.last_seen), scene.cast)
+        _name(candidates, hang.choose(symptoms, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones), scene.cast)
     candidates = _without_echoes(candidates, by_role.get("cascade", []))
     kernel.name_hardware(candidates, scene.facts, scene.cast)
     kernel.name_killed(candidates, scene.failures, scene.cast)
@@ -105,13 +111,17 @@ def decide(scene: Scene) -> Decision:
         choice = crash.choose(candidates, scene.times, scene.cast.world, scene.exits)
         if choice.root is not None and (target := peer_of_all(candidates, scene.cast)) is not None:
             # they say that a peer did not answer: none of them is the culprit
-            choice.root.victim_node, choice.rule, choice.blames, choice.ranks = target, "pointer.peer", False, []
-            choice.why = [f"every error is about a peer that does not answer, and all lead to {target}"]
-            return Decision("failure", choice, [f"all logs of {target}, and dmesg -T of it"], findings)
+            nodes, why = target
+            choice.rule, choice.why, choice.blames, choice.ranks = "pointer.peer" if len(nodes) == 1 else "pointer.path", [why], False, []
+            if len(nodes) == 1:
+                choice.root.victim_node = nodes[0]
+                return Decision("failure", choice, [f"all logs of {nodes[0]}, and dmesg -T of it"], findings)
+            choice.between = nodes
+            return Decision("failure", choice, [PATH], findings)
         return Decision("failure", choice, findings=findings)
     cascades, loud = by_role.get("cascade", []), by_role.get("loud", [])
     if symptoms:
-        choice = hang.choose(symptoms, by_role.get("handled", []), scene.collectives, scene.cast, scene.last_seen)
+        choice = hang.choose(symptoms, by_role.get("handled", []), scene.collectives, scene.cast, scene.last_seen, scene.milestones)
         outcome = "inconclusive" if choice.rule == "hang.unknown" else "failure"
         return Decision(outcome, choice, ["logs of all ranks, of all nodes", "stack dumps of all ranks while it hangs (py-spy dump --pid PID)"], findings)
     if cascades:
@@ -127,10 +137,13 @@ def decide(scene: Scene) -> Decision:
     if not scene.known:
         return Decision("inconclusive", Choice(None, "nothing", []), ["the log of the failed container itself (docker logs --timestamps NAME 2>&1)"], findings)
     if scene.reached == "serving" and not scene.stops and (hung := stalled(by_role.get("benign", []), scene.signs)):
-        choice = hang.choose(hung, [], scene.collectives, scene.cast, scene.last_seen)
+        choice = hang.choose(hung, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones)
         return Decision("inconclusive", choice, ["stack dumps of all ranks while it hangs (py-spy dump --pid PID)", "the rest of the log, if there is one"], findings)
     if scene.reached in _STARTING and scene.vllm and not scene.stops:
-        return Decision("inconclusive", Choice(None, "stalled", [f"the start-up came as far as {scene.reached} and the log ends there"], kind="hang"),
+        so_far = [f"the start-up came as far as {scene.reached} and the log ends there"]
+        if (behind := lagging(scene.milestones)) is not None:
+            so_far.append(f"rank {behind[0]} is the only one that did not print {behind[1]!r}")
+        return Decision("inconclusive", Choice(None, "stalled", so_far, kind="hang"),
                         ["the rest of the log, if there is one", "stack dumps of all ranks (py-spy dump --pid PID)"], findings)
     return Decision("no_failure", Choice(None, "nothing", []), findings=findings)
 
@@ -170,6 +183,7 @@ def _name(candidates: list[Failure], hung: Choice, cast: Cast) -> None:
     first = min(candidates, key=lambda c: (c.low, c.event.source, c.line))
     first.process, first.victim_rank = process or first.process, rank
     first.reasons.append(f"it names no rank; {hung.why[0]}")
+    first.doubts.append("rank by elimination")
 
 
 

@@ -30,6 +30,7 @@ class Failure:
         copies: the same failure told again by the same process or by those above it.
         observed: False where the culprit itself left no line and this is a witness.
         reasons: what made the role what it is.
+        doubts: named reasons for less confidence where it leads.
         attempt: number of the start that it belongs to, in a log of several.
     """
 
@@ -46,6 +47,7 @@ class Failure:
     copies: list[Failure] = field(default_factory=list)
     observed: bool = True
     reasons: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
     victim_rank: int | None = None
     attempt: int = 0
     victim_node: str | None = None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from k3logs.identity.cast import Cast
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.failure import Failure
+from k3logs.incidents.milestones import lagging
 
 
 @dataclass(slots=True)
@@ -24,16 +26,18 @@ class Collective:
     size: int | None = None
 
 
-def choose(symptoms: Sequence[Failure], handled: Sequence[Failure], collectives: Sequence[Collective], cast: Cast, last_seen: dict[int, float]) -> Choice:
+def choose(symptoms: Sequence[Failure], handled: Sequence[Failure], collectives: Sequence[Collective], cast: Cast, last_seen: dict[int, float],
+           milestones: Mapping[int, frozenset[str]] = MappingProxyType({})) -> Choice:
     """Who did not come?
 
     Args:
         symptoms: time-outs and waits, none explained by a failure.
         handled: failures after which their process went on: the reason why a rank fell behind, perhaps.
         last_seen: rank -> aligned time of its last ordinary line, seconds.
+        milestones: rank -> what it printed of the start-up.
     """
     witness = min(symptoms, key=lambda s: (-s.specificity, s.low, s.event.source, s.line))
-    for rule, ranks, why in (_named(symptoms), _behind(collectives), _mismatch(collectives), _odd_one_out(symptoms, cast), _absent(symptoms, cast), _silent(symptoms, cast, last_seen)):
+    for rule, ranks, why in (_named(symptoms), _behind(collectives), _mismatch(collectives), _odd_one_out(symptoms, cast), _lagging(milestones), _absent(symptoms, cast), _silent(symptoms, cast, last_seen)):
         if len(ranks) == 1:
             return _culprit(ranks[0], rule, why, witness, symptoms, handled, cast)
         if len(ranks) > 1 and rule == "hang.named":
@@ -123,11 +127,17 @@ def _odd_one_out(symptoms: Sequence[Failure], cast: Cast) -> tuple[str, list[int
     return "hang.odd_one_out", silent if len(told) >= 2 else [], f"every other rank reports that it waits; rank {silent[0] if silent else '?'} reports nothing"
 
 
+def _lagging(milestones: Mapping[int, frozenset[str]]) -> tuple[str, list[int], str]:
+    """The only rank that lacks a milestone of the start-up which all others passed."""
+    behind = lagging(milestones)
+    if behind is None:
+        return "hang.lagging", [], ""
+    return "hang.lagging", [behind[0]], f"rank {behind[0]} is the only one that did not print {behind[1]!r}, which {len(milestones) - 1} others did"
+
+
 def _absent(symptoms: Sequence[Failure], cast: Cast) -> tuple[str, list[int], str]:
     """The only rank of the world without a log."""
-    if cast.world is None or cast.world > 4096:
-        return "hang.absent", [], ""
-    missing = [r for r in range(cast.world) if r not in cast.by_rank]
+    missing = cast.missing()
     return "hang.absent", missing, f"rank {missing[0] if missing else '?'} of {cast.world} is not in the logs at all"
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from k3logs.clocks.when import Times
+from k3logs.events.digest import Digest
+from k3logs.events.stamps import has_zone
 from k3logs.identity.cast import Cast
 from k3logs.identity.facts import Fact
 from k3logs.incidents.alive import KERNEL, NOTICED, Sign
@@ -24,6 +27,27 @@ _OURS = ("vllm", "python", "ray", "pt_", "torchrun", "sglang")
 def is_kernel(failure: Failure) -> bool:
     """Whether the kernel printed it."""
     return failure.id is not None and failure.id.startswith(KERNEL)
+
+
+def rezone(failures: Sequence[Failure], digests: Sequence[Digest], times: Times) -> None:
+    """Move a kernel log without a zone by whole hours, where only then trouble follows right after its reports.
+
+    ``dmesg -T`` and syslog print the host's local time; the containers' logs are in UTC.
+    """
+    own = [f.low for f in failures if not is_kernel(f) and f.role not in _NO_ROLE and f.low != float("-inf")]
+    by_source: dict[int, list[Failure]] = {}
+    for f in failures:
+        known = digests[f.event.source].headers.known[f.event.anchor.header]
+        if is_kernel(f) and f.low != float("-inf") and not times.clocks[f.event.source].zone_known and known.stamp and not has_zone(known.stamp):
+            by_source.setdefault(f.event.source, []).append(f)
+    for reports in by_source.values():
+        fits = {hours: sum(any(0.0 <= low - (k.low + hours * 3600.0) + 1.0 <= ECHO for low in own) for k in reports) for hours in range(-14, 15)}
+        best = [hours for hours, count in fits.items() if count == max(fits.values())]
+        if not fits[0] and len(best) == 1:
+            for k in reports:
+                k.low, k.high = k.low + best[0] * 3600.0, k.high + best[0] * 3600.0
+                k.reasons.append(f"its clock is taken to be {abs(best[0])} h {'behind' if best[0] > 0 else 'ahead of'} the deployment's zone: trouble follows right after it then")
+                k.doubts.append("zone taken")
 
 
 def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
@@ -76,9 +100,15 @@ def name_hardware(candidates: Sequence[Failure], facts: Sequence[Fact], cast: Ca
             k.reasons.append(f"rank {rank} opened the GPU at this bus address")
         echoes = [c for c in candidates if c is not k and not is_kernel(c) and rank_of(c) is not None and _node_of(c, cast) == k.node and -5.0 <= c.low - k.low <= ECHO]
         ranks = {rank_of(c) for c in echoes}
+        direct = {rank_of(c) for c in echoes if _of_its_gpu(c)}
         if rank is None and len(ranks) == 1:
             rank = k.victim_rank = ranks.pop()
             k.reasons.append(f"rank {rank} is the only one of {k.node} that failed right after it")
+            k.doubts.append("rank by elimination")
+        elif rank is None and len(direct) == 1:
+            rank = k.victim_rank = direct.pop()
+            k.reasons.append(f"rank {rank} is the only one of {k.node} whose own GPU failed right after it")
+            k.doubts.append("rank by elimination")
         for c in echoes:
             if rank_of(c) == rank:
                 c.role = "cascade"
@@ -109,6 +139,16 @@ def name_killed(candidates: Sequence[Failure], failures: Sequence[Failure], cast
         elif len(silent) == 1 and len(here) > 2:
             k.victim_rank = silent[0].rank
             k.reasons.append(f"rank {k.victim_rank} is the only one of {k.node} that told nothing")
+            k.doubts.append("rank by elimination")
+        for c in candidates:
+            if c is not k and not c.observed and rank_of(k) is not None and rank_of(c) == rank_of(k) and -5.0 <= c.low - k.low <= ECHO:
+                c.role = "cascade"
+                c.reasons.append("the kernel killed this process before its death was noticed")
+
+
+def _of_its_gpu(c: Failure) -> bool:
+    """Whether an error is of the process's own GPU, not of a library that speaks of others."""
+    return "CUDA error" in c.text and "NCCL" not in c.text
 
 
 def _node_of(c: Failure, cast: Cast) -> str | None:

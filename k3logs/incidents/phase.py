@@ -10,6 +10,7 @@ from pathlib import Path
 
 from k3logs.errors import AuthorError
 from k3logs.events.record import Event
+from k3logs.identity.process import Process
 from k3logs.incidents.failure import Failure
 from k3logs.model import PHASES
 
@@ -85,7 +86,7 @@ def of_frames(frames: Iterable[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One lifecycle mark: who printed it (process id or None), where and in which phase it puts that process."""
+    """One lifecycle mark: who printed it (process id or None), where, in which phase it puts that process, and the words of the table."""
 
     process: int | None
     kind: str
@@ -93,14 +94,21 @@ class Mark:
     line: int
     low: float
     phase: str
+    words: str = ""
+
+
+def milestone(text: str) -> tuple[str, str] | None:
+    """The phase that a line of ordinary output begins and the words that say so, None for most lines."""
+    for phase, words in _last_first():
+        if words in text:
+            return phase, words
+    return None
 
 
 def mark_of(text: str) -> str | None:
     """The phase that a line of ordinary output begins, None for most lines."""
-    for phase, words in _last_first():
-        if words in text:
-            return phase
-    return None
+    found = milestone(text)
+    return found[0] if found is not None else None
 
 
 @cache
@@ -114,12 +122,13 @@ def order(phase: str) -> int:
     return PHASES.index(phase)
 
 
-def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Sequence[Event], running: tuple[set[int], set[int]], grouped: bool) -> str:
+def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Sequence[Event], running: tuple[set[int], set[int]], grouped: bool, process: Process | None) -> str:
     """The phase of the failure's process when it failed.
 
     Args:
         echoes: events that quote this failure (the engine's call that failed), whose stacks say what was being done.
         running: processes and sources that had printed progress of a training or serving loop.
+        process: whose failure it is, where that is known.
         grouped: whether ranks of a job without vLLM had formed their process group (then torch puts ``[rank3]:`` before their errors).
     """
     signature = failure.signature
@@ -130,7 +139,7 @@ def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Se
     if found in (None, "serving") and (told := next((p for e in echoes if (p := of_frames(e.frames)) is not None), None)) is not None:
         found = told
     if found is not None:
-        reached = _reached(failure, marks)
+        reached = _reached(failure, marks, process)
         if found == "device_init" and signature and signature.category in ("communication", "network", "interconnect"):
             return "distributed_init"
         if found in ("config", "import", "weight_load", "compile") and reached == "serving":
@@ -138,32 +147,34 @@ def of_failure(failure: Failure, marks: Sequence[Mark], event: Event, echoes: Se
         if found == "import" and reached not in (None, "config"):
             return reached or found
         return found
-    reached = _reached(failure, marks)
-    if (failure.process is not None and failure.process.id in running[0]) or (failure.event.source in running[1] and reached in _BEFORE_RUNNING):
+    reached = _reached(failure, marks, process)
+    if (process is not None and process.id in running[0]) or (failure.event.source in running[1] and reached in _BEFORE_RUNNING):
         return "serving"
     if signature and signature.phases and (reached is None or reached not in signature.phases):
         return signature.phases[0] if reached is None or len(signature.phases) == 1 else reached
     if reached is not None:
         return reached
-    if signature is None and event.chain:
-        kind = event.chain[failure.link].type.rpartition(".")[2]
-        if kind in ("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"):
-            return "import"
+    kind = event.chain[failure.link].type.rpartition(".")[2] if event.chain else ""
+    if signature is None and kind in ("ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"):
+        return "import"
     if grouped:
         return "serving"
-    return "config" if event.chain else "unknown"
+    # before anything else was printed most errors are of what was given; these types say nothing of that kind
+    return "config" if event.chain and failure.observed and kind not in ("RuntimeError", "AssertionError") else "unknown"
 
 
 _BEFORE_RUNNING = frozenset({None, "serving", "weight_load", "distributed_init"})
 
 
-def _reached(failure: Failure, marks: Sequence[Mark]) -> str | None:
+def _reached(failure: Failure, marks: Sequence[Mark], process: Process | None) -> str | None:
     """The furthest mark before the failure: of its own process, of the engine above it, of its node, of any engine by time."""
-    source, line, process = failure.event.source, failure.event.first.number, failure.process
-    own = [m for m in marks if process is not None and m.process == process.id and m.source == source and m.line < line]
+    source, line = failure.event.source, failure.event.first.number
+    own = [m for m in marks if process is not None and m.process == process.id and (m.line < line if m.source == source else m.low < failure.low)]
     near = [m for m in marks if m.source == source and m.line < line and (m.kind != "api" or m.phase == "serving" or not own)]
     # the engine and rank 0 print marks for all: a worker's own older mark does not hold them back
-    far = [m for m in marks if m.source != source and m.kind in ("engine", "api") and m.low < failure.low]
+    # where a source has no marks at all, as the kernel's, those of all others say it
+    alone = all(m.source != source for m in marks)
+    far = [m for m in marks if m.source != source and (alone or m.kind in ("engine", "api")) and m.low < failure.low]
     return furthest([*own, *near, *far])
 
 

@@ -12,7 +12,7 @@ from k3logs.clocks.when import Times
 from k3logs.events.digest import Digest
 from k3logs.events.record import Event
 from k3logs.identity.cast import Cast
-from k3logs.incidents.phase import Mark, mark_of, table
+from k3logs.incidents.phase import Mark, mark_of, milestone, table
 from k3logs.incidents.roles import Progress, Stop
 from k3logs.incidents.runs import Attempts
 
@@ -38,13 +38,13 @@ def marks(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times:
     running, connected = table().running, table().connected
     vllm = any(not e.chain and mark_of(e.text) in ("config", "device_init") for e in events)
     for event in events:
-        phase = mark_of(event.text) if not event.chain else None
+        phase, words = (milestone(event.text) if not event.chain else None) or (None, "")
         if phase is None and not vllm and not event.chain and any(t in event.text for t in connected):
             phase = "serving"
         if phase is not None:
             process = cast.of_event(event)
             low = times.aligned(event.source, event.first, cast.node_of_event(event))[0]
-            found.append(Mark(process.id if process else None, process.kind if process else "other", event.source, event.first.number, low, phase))
+            found.append(Mark(process.id if process else None, process.kind if process else "other", event.source, event.first.number, low, phase, words))
     for number, digest in enumerate(digests):
         for header, use in digest.uses.items():
             if any(text in use.last_text for text in running):

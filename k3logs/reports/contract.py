@@ -10,7 +10,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from k3logs.redact import mask_all
+from k3logs.redact import mask_all, mask_lines
 from k3logs.reports.words import rfc3339
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def to_contract(verdict: Verdict) -> dict[str, Any]:
     for suspect in (plain["root_cause"], *plain["alternatives"]):
         if suspect is not None:
             suspect["message"] = suspect["message"][:LONGEST_MESSAGE]
+            for near, text in zip(suspect["context"], mask_lines([near["text"] for near in suspect["context"]]), strict=True):
+                near["text"] = text
     return plain
 
 

@@ -61,7 +61,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
 
 
 def _facts(root: Suspect) -> Iterator[tuple[str, str]]:
-    yield "First to fail", plain(tell.who(root))
+    yield "First to fail" if (role := tell.role(root)) == "first" else role.capitalize(), plain(tell.who(root))
     yield "Phase", plain(root.phase)
     yield "Category", plain(root.category)
     yield "Message", code(tell.message(root))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from k3logs.redact import mask_lines
 from k3logs.reports import words
 from k3logs.reports.safe import one_line
 
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
 
 LONGEST = 600
 """Characters of one log text shown at most."""
+
+LONGEST_READ = 8_192
+"""Characters of a line that are looked over for secrets: enough for those at the cut."""
+
+
+_WITNESS = {"cascade.only": "witness", "cascade.odd_one_out": "waited for", "crash.untied": "one of them", "pointer.path": "between"}
+
+
+def role(suspect: Suspect) -> str:
+    """What the root is called: ``first``, unless the rule that decided leaves open who was first."""
+    return _WITNESS.get(suspect.rule, "first" if suspect.details.get("observed") is not False else "to blame")
 
 
 def who(suspect: Suspect) -> str:
@@ -92,7 +104,8 @@ def evidence(suspect: Suspect) -> list[tuple[int, str, bool]]:
     """Line number, text and whether it is the line itself; the raw line alone where no context was kept."""
     if not suspect.context:
         return [(suspect.line, one_line(suspect.raw, LONGEST), True)]
-    return [(near.line, one_line(near.text, LONGEST), near.marked) for near in suspect.context]
+    texts = mask_lines([near.text[:LONGEST_READ] for near in suspect.context])
+    return [(near.line, one_line(text, LONGEST), near.marked) for near, text in zip(suspect.context, texts, strict=True)]
 
 
 def aside(consequence: Consequence) -> str:

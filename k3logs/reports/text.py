@@ -57,7 +57,7 @@ class _Page:
         yield from self.section("Read", self.bullets([tell.coverage(verdict.coverage), *notices]))
 
     def suspect(self, suspect: Suspect) -> Iterator[str]:
-        yield from self.field("first", tell.who(suspect))
+        yield from self.field(tell.role(suspect), tell.who(suspect))
         yield from self.field("phase", suspect.phase)
         yield from self.field("category", suspect.category)
         yield from self.field("message", tell.message(suspect))

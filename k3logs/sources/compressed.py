@@ -1,22 +1,26 @@
-"""Compressed files as plain byte streams; one that was cut short is read up to the cut."""
+"""Compressed streams as plain bytes; one that was cut short or damaged is read up to there."""
 
 from __future__ import annotations
 
 import io
 import zlib
 from collections.abc import Callable
-from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 MAGIC = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2"}
 Notice = Callable[[str], None]
+Open = Callable[[], BinaryIO]
+
+_STEP = {"gz": 1 << 18, "xz": 1 << 16, "bz2": 1 << 16, "zst": 1 << 12}
+"""Compressed bytes taken at a time; a block of zstd's may become 30,000 times as long, and what comes of a step is held."""
+
+_MOST = 1 << 18
+"""Plain bytes given out at a time: so much is lost, at most, before a damaged place."""
 
 
-def kind(path: Path) -> str | None:
-    """The compression of a file by its first bytes, None where it is plain."""
-    with path.open("rb") as file:
-        start = file.read(6)
-    return next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
+def kind(head: bytes) -> str | None:
+    """The compression of what begins with these bytes, None where it is plain."""
+    return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
 
 
 class Reader(Protocol):
@@ -28,10 +32,11 @@ class Reader(Protocol):
 
 
 class Forgiving(io.RawIOBase):
-    """A reader that ends, with a notice, where the data behind it can no longer be decompressed."""
+    """A stream that ends, with a notice, where what is behind it cannot be opened or read any further."""
 
-    def __init__(self, inner: Reader, broken: Notice) -> None:
-        self._inner = inner
+    def __init__(self, opened: Callable[[], Reader], broken: Notice) -> None:
+        self._open = opened
+        self._read: Callable[[int], bytes] | None = None
         self._broken = broken
         self._ended = False
 
@@ -44,7 +49,10 @@ class Forgiving(io.RawIOBase):
         if self._ended:
             return 0
         try:
-            data = self._inner.read(len(buffer))
+            if self._read is None:
+                inner = self._open()
+                self._read = getattr(inner, "read1", inner.read)  # read() of a damaged file loses what it had already
+            data = self._read(min(len(buffer), _MOST))
         except Exception as error:  # noqa: BLE001 - each library has its own error for a damaged file
             self._ended = True
             self._broken(f"{type(error).__name__}: {error}")
@@ -53,56 +61,66 @@ class Forgiving(io.RawIOBase):
         return len(data)
 
 
-def opener(path: Path, compression: str | None, broken: Notice) -> Callable[[], BinaryIO]:
-    """How to open a file as plain bytes.
+def unpacked(raw: Open, compression: str, broken: Notice) -> Open:
+    """How to open compressed data as plain bytes.
 
     Args:
+        raw: opens it as it lies there.
         broken: called with the reason when the data ends before its time.
     """
-
-    def plain() -> BinaryIO:
-        return path.open("rb", buffering=0)
-
-    def unpack() -> BinaryIO:
-        inner: Reader
-        if compression == "gz":
-            inner = _Gzip(path.open("rb"))
-        elif compression == "zst":
-            import zstandard
-
-            inner = zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True)
-        elif compression == "xz":
-            import lzma
-
-            inner = lzma.open(path, "rb")
-        else:
-            import bz2
-
-            inner = bz2.open(path, "rb")
-        return Forgiving(inner, broken)  # type: ignore[return-value]
-
-    return plain if compression is None else unpack
+    return lambda: Forgiving(lambda: _Members(raw(), compression), broken)  # type: ignore[return-value]
 
 
-class _Gzip:
-    """gzip members one after the other, given out as far as they can be read (``gzip`` drops a cut block)."""
+def _engine(compression: str) -> Any:
+    if compression == "gz":
+        return zlib.decompressobj(31)
+    if compression == "zst":
+        import zstandard
 
-    def __init__(self, file: BinaryIO) -> None:
+        return zstandard.ZstdDecompressor().decompressobj()
+    if compression == "xz":
+        import lzma
+
+        return lzma.LZMADecompressor()
+    import bz2
+
+    return bz2.BZ2Decompressor()
+
+
+class _Members:
+    """Compressed members one after the other, given out as far as they can be read (Python's own readers drop a cut block)."""
+
+    def __init__(self, file: BinaryIO, compression: str) -> None:
         self._file = file
-        self._engine = zlib.decompressobj(31)
-        self._left = b""
+        self._kind = compression
+        self._step = _STEP[compression]
+        self._engine = _engine(compression)
+        self._fed = False
+        self._out = b""
 
     def read(self, size: int) -> bytes:
-        while True:
+        while not self._out:
             if self._engine.eof:
-                self._left = self._engine.unused_data.lstrip(b"\0") or self._file.read(1 << 18).lstrip(b"\0")
-                if not self._left:
+                left = self._engine.unused_data.lstrip(b"\0") or (self._file.read(self._step) or b"").lstrip(b"\0")
+                if not left:
                     return b""
-                self._engine = zlib.decompressobj(31)
-            else:
-                self._left = self._engine.unconsumed_tail or self._file.read(1 << 18)
-                if not self._left:
+                self._engine = _engine(self._kind)
+                self._out = self._decompress(left, size)
+                continue
+            left = b""
+            if self._kind == "gz":
+                left = self._engine.unconsumed_tail
+            if not left and getattr(self._engine, "needs_input", True):
+                left = self._file.read(self._step) or b""
+                if not left and not self._fed:
+                    return b""  # an empty file
+                if not left:
                     raise EOFError("the compressed data is cut short")
-            data = self._engine.decompress(self._left, size)
-            if data:
-                return data
+            self._out = self._decompress(left, size)
+        data, self._out = self._out[:size], self._out[size:]
+        return data
+
+    def _decompress(self, data: bytes, size: int) -> bytes:
+        self._fed = True
+        found: bytes = self._engine.decompress(data) if self._kind == "zst" else self._engine.decompress(data, size)
+        return found

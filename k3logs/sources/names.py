@@ -16,6 +16,11 @@ _JSON_FILE = r"^(?P<container_id>[0-9a-f]{64})-json\.log"
 _RAY = r"^worker-[0-9a-f]{56}-[0-9a-f]{8}-(?P<pid>\d+)\.(?:out|err)"
 
 
+def shown(path: str) -> str:
+    """A path as text that any output can hold: bytes that are not UTF-8 as escapes."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def hints(path: str) -> dict[str, str]:
     """Fields that a path gives: node, rank, local_rank, attempt, pod, namespace, container, restart, pid, stream.
 

@@ -17,9 +17,23 @@ class Source:
         hints: fields that its path tells, the least trusted evidence: node, rank, local_rank, attempt, pod,
             container, namespace, restart.
         modified: time of last change, ns since 1970, or None.
+        once: it can be read only once: a pipe.
+        lost: why all of it, or what is behind some place, could not be read; filled while it is read.
     """
 
     name: str
     open: Callable[[], BinaryIO]
     hints: dict[str, str] = field(default_factory=dict)
     modified: int | None = None
+    once: bool = False
+    lost: list[str] = field(default_factory=list)
+
+    @property
+    def notices(self) -> list[str]:
+        """What could not be read of it, in sentences."""
+        return [f"{self.name}: {why}" for why in self.lost]
+
+    def lose(self, why: str) -> None:
+        """Note once that something of it cannot be read."""
+        if why not in self.lost:
+            self.lost.append(why)

@@ -46,7 +46,7 @@ def assemble(decision: Decision, scene: Scene, digests: Sequence[Digest], events
         if (likeness := resembles(catalog, choice.root.text)) is not None:
             root.why.append(likeness)
     facts = environment(digests, events, cast)
-    ranks = _ranks(scene, choice.root, root, marks)
+    ranks = _ranks(scene, choice.root if choice.blames and not choice.rule.startswith("cascade.only") else None, root, marks, decision.outcome)
     coverage = _coverage(digests, notices)
     verdict = Verdict(
         version=__version__,
@@ -91,8 +91,10 @@ def _stop(scene: Scene, why: list[str], rule: str, digests: Sequence[Digest], ma
                    "initiating", phases[-1] if phases else "unknown", "external", confidence(rule, []), why)
 
 
-def _ranks(scene: Scene, failure: Failure | None, root: Suspect | None, marks: Sequence[Mark]) -> list[RankState]:
+def _ranks(scene: Scene, failure: Failure | None, root: Suspect | None, marks: Sequence[Mark], outcome: str) -> list[RankState]:
     """One row per process that printed or was named."""
+    quiet = "healthy" if outcome == "no_failure" else "unknown"
+    serving = (root.phase if root is not None else scene.reached) == "serving"
     first: dict[int, Failure] = {}
     for f in sorted(scene.failures, key=lambda f: (f.low, f.line)):
         if f.process is not None and f.role in ("initiating", "cascade", "symptom", "loud"):
@@ -103,10 +105,10 @@ def _ranks(scene: Scene, failure: Failure | None, root: Suspect | None, marks: S
             continue
         told = first.get(p.id)
         is_root = root is not None and (p.rank is not None and (p.rank == root.rank or p.rank in root.ranks) or failure is not None and failure.process is p and failure.victim_rank is None)
-        state = "root" if is_root and (failure is None or failure.observed) else "silent" if is_root else "victim" if told else "log_missing" if not p.sources else "healthy" if root is None else "unknown"
-        own = [m.phase for m in marks if m.process == p.id]
+        state = "root" if is_root and (failure is None or failure.observed) else "silent" if is_root else "victim" if told else "log_missing" if not p.sources else quiet
+        phase = root.phase if root is not None and is_root else "serving" if serving else furthest([m for m in marks if m.process == p.id])
         seen = scene.last_seen.get(p.rank) if p.rank is not None else None
-        rows.append(RankState(p.rank, p.node, p.name, p.pid, state, own[-1] if own else "unknown", told.text.split("\n")[0][:200] if told else None,
+        rows.append(RankState(p.rank, p.node, p.name, p.pid, state, phase or "unknown", told.text.split("\n")[0][:200] if told else None,
                               int(seen * 1e9) if seen is not None and abs(seen) != float("inf") else None, dict(p.parallel)))
     for rank in range(scene.cast.world or 0) if (scene.cast.world or 0) <= 4096 else []:
         if rank not in scene.cast.by_rank:

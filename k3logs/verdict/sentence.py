@@ -20,7 +20,7 @@ def sentence(verdict: Verdict, choice: Choice) -> str:
         requests = next((f for f in verdict.findings if f.kind == "request_errors"), None)
         return "No failure found" + (f"; {requests.message}." if requests else ".")
     if root is None:
-        why = f": {choice.why[0]}" if choice.why else ""
+        why = f": {'; '.join(choice.why)}" if choice.why else ""
         return f"Cannot tell what failed{why}; collect what is listed below."
     when = _PHASES[root.phase]
     what = root.title or root.message.split("\n")[0]
@@ -29,7 +29,11 @@ def sentence(verdict: Verdict, choice: Choice) -> str:
     who = _who(root, choice)
     if choice.rule == "cascade.only" and root.rank is None:
         return f"Cannot tell who failed first: its line is not in these logs. The first consequence, {when}{where}: {what}."
-    if choice.kind == "hang":
+    if choice.rule == "crash.untied":
+        return f"Cannot tell who failed first: {choice.why[0]}. One of them, {when}{where}: {what}."
+    if choice.between:
+        lead = f"The path between {' and '.join(choice.between[:4])} failed first {when}, and none of them is to blame for sure"
+    elif choice.kind == "hang":
         verb = "is the one the others wait for" if root.rank is not None else "hang"
         lead = f"{who}{where} {verb} {when}"
     elif choice.kind == "spmd":

@@ -13,7 +13,8 @@ from k3logs.identity.process import Process
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.fingerprint import fingerprint
-from k3logs.incidents.phase import Mark, of_failure
+from k3logs.incidents.milestones import lagging, passed
+from k3logs.incidents.phase import Mark, furthest, of_failure
 from k3logs.model import ContextLine, ExceptionText, Suspect
 from k3logs.verdict.category import category_of
 from k3logs.verdict.confidence import confidence
@@ -34,9 +35,9 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     if leads and choice.kind == "spmd" and len(choice.ranks) > 1:
         rank = None
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
-    phase = phase_of(failure, marks, digests, running, failures)
-    penalties = list(choice.penalties)
-    if rank is None and not ranks and cast.ranks and (process is None or process.kind not in ("api", "engine", "launcher")):
+    phase = _phase_behind(failure, victim, marks, cast) or phase_of(failure, marks, digests, running, failures, victim)
+    penalties = [*choice.penalties, *failure.doubts]
+    if rank is None and not ranks and (cast.ranks or _in_worker(failure)) and not choice.rule.startswith("pointer.") and (process is None or process.kind not in ("api", "engine", "launcher")):
         penalties.append("rank not known")
     if not failure.observed:
         penalties.append("not observed")
@@ -56,7 +57,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     return Suspect(
         rank=rank,
         ranks=ranks,
-        node=_node(failure, victim),
+        node=None if leads and choice.between else _node(failure, victim, cast),
         process=(shown.name if shown else None) or _opening(failure),
         pid=shown.pid if shown else None,
         time=_nanos(failure.low if failure.low != float("-inf") else failure.high) if known else None,
@@ -83,14 +84,27 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     )
 
 
-def phase_of(failure: Failure, marks: Sequence[Mark], digests: Sequence[Digest], running: tuple[set[int], set[int]], failures: Sequence[Failure]) -> str:
+def phase_of(failure: Failure, marks: Sequence[Mark], digests: Sequence[Digest], running: tuple[set[int], set[int]], failures: Sequence[Failure], victim: Process | None = None) -> str:
     """What the process of a failure was doing when it failed."""
-    return of_failure(failure, marks, failure.event, _echoes(failure, failures), running, _grouped(digests, failures))
+    return of_failure(failure, marks, failure.event, _echoes(failure, failures), running, _grouped(digests, failures), victim or failure.process)
 
 
-def _node(failure: Failure, victim: Process | None) -> str | None:
+def _in_worker(failure: Failure) -> bool:
+    """Whether a stack is that of one of several workers (vllm/v1/executor/multiproc_executor.py)."""
+    return any(frame.partition(" > ")[0].endswith(" worker_main") for frame in failure.event.frames)
+
+
+def _phase_behind(failure: Failure, victim: Process | None, marks: Sequence[Mark], cast: Cast) -> str | None:
+    """How far a rank came that others wait for, where its own lines lack a milestone of all others: the witness's phase is none of it."""
+    behind = lagging(passed(marks, cast)) if failure.victim_rank is not None else None
+    if behind is None or victim is None or behind[0] != failure.victim_rank:
+        return None
+    return furthest([m for m in marks if m.process == victim.id])
+
+
+def _node(failure: Failure, victim: Process | None, cast: Cast) -> str | None:
     """The node of the rank that is blamed: the witness's own is none of it, where another rank is meant."""
-    known = failure.victim_node or (victim.node if victim else None)
+    known = failure.victim_node or (victim.node if victim else None) or (cast.node_around(failure.victim_rank) if failure.victim_rank is not None else None)
     witness = failure.process.rank if failure.process is not None else None
     other = failure.victim_rank is not None and witness is not None and witness != failure.victim_rank
     return known or (None if other else failure.node)
