@@ -72,7 +72,7 @@ class Times:
         differences: list[float] = []
         by_dialect: dict[str | None, list[float]] = {}
         for _, h, t, e, _ in stamps[:20_000]:
-            if t != NO_TIME and e != NO_TIME and not has_zone(known[h].stamp):
+            if t != NO_TIME and e != NO_TIME and not has_zone(known[h].stamp) and (not known[h].wrapped or has_zone(known[h].wrapped)):
                 differences.append((self._year(known[h].stamp, t, clock.reference) - e) * _NANO)
                 by_dialect.setdefault(known[h].dialect, []).append(differences[-1])
         if differences:

@@ -20,12 +20,17 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(slots=True)
 class Header:
-    """What stands before a message: the fields of all its layers, inner ones first in rank, and their forms."""
+    """What stands before a message: the fields of all its layers, inner ones first in rank, and their forms.
+
+    Attributes:
+        stamp, wrapped: terminals of the innermost stamp, and of the innermost wrapper's.
+    """
 
     fields: dict[str, str] = field(default_factory=dict)
     forms: tuple[str, ...] = ()
     dialect: str | None = None
     stamp: tuple[str, ...] = ()
+    wrapped: tuple[str, ...] = ()
 
     @property
     def level(self) -> str:
@@ -79,7 +84,7 @@ class Headers:
         if number is None:
             a, b = self.known[outer], self.known[inner]
             number = self._layer[outer, inner] = len(self.known)
-            self.known.append(Header({**a.fields, **b.fields}, a.forms + b.forms, b.dialect or a.dialect, b.stamp or a.stamp))
+            self.known.append(Header({**a.fields, **b.fields}, a.forms + b.forms, b.dialect or a.dialect, b.stamp or a.stamp, b.wrapped or a.wrapped))
         return number
 
 

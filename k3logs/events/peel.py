@@ -175,13 +175,13 @@ class Peeler:
         line = lines.buffer[start : start + min(size, _LEARNT_FROM)].tobytes().decode("utf-8", "replace").partition("\n")[0]
         fields = self._set.parse(form.grammar, line) or {}
         wanted = {k: v for k, v in fields.items() if k in _KEY_FIELDS}
-        return self._headers.add(Header(wanted, (form.id,), form.grammar if self._dialect else None, form.stamp))
+        return self._headers.add(Header(wanted, (form.id,), form.grammar if self._dialect else None, form.stamp, () if self._dialect else form.stamp))
 
     def _unread(self, one: _Form) -> int:
         """The header of lines whose form has had too many different ones."""
         if one.rest < 0:
             self._headers.overflowed.add(one.form.id)
-            one.rest = self._headers.add(Header({}, (one.form.id,), one.form.grammar if self._dialect else None, one.form.stamp))
+            one.rest = self._headers.add(Header({}, (one.form.id,), one.form.grammar if self._dialect else None, one.form.stamp, () if self._dialect else one.form.stamp))
         return one.rest
 
 

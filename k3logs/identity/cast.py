@@ -39,6 +39,11 @@ class Cast:
         """The node that an event was printed on."""
         return self.header_node.get((event.source, event.first.header)) or self.source_node.get(event.source)
 
+    def share_a_world(self, a: int, b: int) -> bool:
+        """Whether two sources hold different ranks of one world: replicas would each hold the same ones."""
+        first, second = ({p.rank for p in self.processes if p.rank is not None and source in p.sources} for source in (a, b))
+        return bool(first) and bool(second) and not first & second and (self.world or 0) > max(len(first), len(second))
+
     def of_pid(self, pid: int, node: str | None = None) -> Process | None:
         """The process of a pid: on that node, else on the only node that has it."""
         if node is not None and (found := self.by_pid.get((node, pid))):
@@ -96,6 +101,7 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     keys_of: dict[tuple[int, int], list[Key]] = {}
     for number, digest in enumerate(digests):
         cast.source_node[number] = node_of_source(digest, several, hosts)
+    _kernels_of_the_only_node(cast, digests)
     for fact in facts:
         if fact.address and (node := fact.host or cast.source_node.get(fact.source)):
             cast.node_of_address.setdefault(fact.address, node)
@@ -138,6 +144,14 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
         if fact.speaker and fact.parallel and (process := cast.of_header.get((fact.source, fact.header))):
             process.parallel.update(fact.parallel)
     return cast
+
+
+def _kernels_of_the_only_node(cast: Cast, digests: Sequence[Digest]) -> None:
+    """A kernel's log that nothing ties to a node is that of the only node that there is."""
+    nodes = {node for node in cast.source_node.values() if node is not None}
+    for number, digest in enumerate(digests):
+        if cast.source_node[number] is None and len(nodes) == 1 and any(name.startswith("kernel") for name in digest.by_dialect):
+            cast.source_node[number] = next(iter(nodes))
 
 
 def _node(fields: dict[str, str], cast: Cast, source: int, hosts_of: dict[str, str]) -> str | None:

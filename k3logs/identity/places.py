@@ -17,7 +17,7 @@ def node_of_source(digest: Digest, several: bool, hosts: frozenset[str]) -> str 
     """
     fields = [digest.headers.known[h].fields for h in digest.uses]
     hints = digest.source.hints
-    stem = PurePath(digest.source.name).name.split(".")[0]
+    stem = own_name(digest.source.name)
     if stem in hosts:
         return stem
     for name in ("node", "host"):
@@ -32,7 +32,31 @@ def node_of_source(digest: Digest, several: bool, hosts: frozenset[str]) -> str 
     for name in ("pod", "container"):
         if name in hints:
             return hints[name]
-    return stem or None if several and not pods else None
+    return stem if several and not pods else None
+
+
+def own_name(path: str) -> str | None:
+    """What a path calls its node: the file's name without words for the kind of log, else its folder; None where neither says anything.
+
+    ``gx-7-dmesg.txt``, ``dmesg_gx-7.log``, ``gx-7.kern.log`` and ``gx-7/dmesg.txt`` are all of ``gx-7``.
+    """
+    parts = PurePath(path).parts
+    for part in [parts[-1].split(".")[0], *parts[-2:-1]] if parts else []:
+        words = part.replace("_", "-").split("-")
+        low, high = 0, len(words)
+        while low < high and words[low].lower() in _KINDS:
+            low += 1
+        while low < high and words[high - 1].lower() in _KINDS:
+            high -= 1
+        if low < high:
+            left = sum(len(word) + 1 for word in words[:low])
+            return part[left : left + len("-".join(words[low:high]))]
+    return None
+
+
+_KINDS = frozenset({"dmesg", "kern", "kernel", "journal", "journalctl", "syslog", "messages", "log", "logs", "vllm", "docker", "container", "serve", "server",
+                    "stdout", "stderr", "out", "err", "output", "combined", "events", "console", "previous", "current"})
+"""Words in names of logs that say what kind of log it is, not whose."""
 
 
 def hosts_of_units(digests: Sequence[Digest]) -> dict[str, str]:

@@ -35,6 +35,9 @@ AFTER = 120.0
 ANSWERED = 30.0
 """Seconds between a worker's error and the engine's answer to the call that it was part of."""
 
+UNTIED = 600.0
+"""Seconds by which clocks that nothing ties are taken to differ at most, where a server works on for longer than that."""
+
 QUOTE = 45.0
 """Seconds by which a line's own stamp is older than its wrapper's, where others' are not, that make it a quoted line."""
 
@@ -74,42 +77,72 @@ def signs(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times:
     return found
 
 
-def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[Digest], attempts: Attempts, times: Times) -> None:
+def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[Digest], attempts: Attempts, times: Times, cast: Cast) -> None:
     """Failures before a sign of work of the same deployment and attempt ended nothing; quoted lines and sidecars' neither.
 
-    Work that goes on clears a failure that stands alone. Where other things fail within :data:`AFTER` seconds of it, something
-    did end, and the lines that go on may be those of another replica in the same stream.
+    Work that goes on clears a failure that stands alone. Where something ends within :data:`AFTER` seconds of it, the lines that
+    go on may be those of another replica in the same stream.
     """
     speaking = _speaking(digests)
     # a server's lines go on in a merged log: they don't clear a report of the kernel about one of the deployment's ranks
     struck = [f for f in failures if f.id is not None and f.id.startswith(KERNEL) and f.process is not None and f.process.rank is not None]
+    trouble = [f for f in failures if f.role in _MAY_BE | {"teardown"}]
     ended = tuple(_data()["ended"])
-    trouble = [(f.event.source, f.low, fingerprint(f)) for f in failures if f.role in _MAY_BE | {"teardown"}]
-    for f in failures:
-        if f.role not in _MAY_BE or (f.id is not None and f.id.startswith(KERNEL)):
+    for f in list(trouble):
+        if f.role not in _MAY_BE or (f.id is not None and f.id.startswith(KERNEL)) or any(-5.0 <= f.low - k.low <= AFTER for k in struck):
             continue
-        if any(-5.0 <= f.low - k.low <= AFTER for k in struck):
-            continue
-        own = fingerprint(f)
-        alone = not any(source == f.event.source and abs(low - f.low) <= AFTER and other != own for source, low, other in trouble) \
-            and not any(t.event.text.startswith(ended) for t in [f, *f.copies])
-        fields = digests[f.event.source].headers.known[f.event.first.header].fields
-        unit = unit_of(fields)
-        if unit and "host" not in fields and f.process is None and not (f.id or "").startswith(OWN) and f.event.source in speaking and unit not in speaking[f.event.source]:
+        if (why := _foreign(f, digests, speaking, times)) is not None:
             f.role = "handled"
-            f.reasons.append(f"it was printed by {unit}, where no process of the deployment runs")
+            f.reasons.append(why)
             continue
-        if (age := times.lag(f.event.source, f.event.first)) is not None and age > QUOTE:
-            f.role = "handled"
-            f.reasons.append(f"its own stamp is {age:.0f} s older than its wrapper's: a line that was quoted")
-            continue
+        alone = not any(t.event.text.startswith(ended) for t in [f, *f.copies]) and not any(
+            o.event.source == f.event.source and abs(o.low - f.low) <= AFTER and _ends(o) and fingerprint(o) != fingerprint(f) for o in trouble)
         for sign in found:
-            if sign.source != f.event.source or sign.unit != unit or sign.line <= f.event.last or attempts.of(sign.source, sign.line) != f.attempt:
-                continue
-            if sign.began or (alone and sign.when is not None and f.high != float("inf") and sign.when > f.high + NOTICED):
+            if (sign.began or alone) and _same_server(sign, f, digests, attempts) and (sign.began or _after(sign.when, f.high + NOTICED)) \
+                    or (alone and _other_node(sign, f, found, times, cast, trouble)):
                 f.role = "handled"
                 f.reasons.append("the deployment began to serve after it" if sign.began else "the deployment still served after it")
                 break
+
+
+def _ends(f: Failure) -> bool:
+    """Whether a failure shows that something ended: an exception, a consequence, a clean-up; a warning alone does not."""
+    return bool(f.event.chain) or f.role in ("cascade", "teardown")
+
+
+def _after(when: float | None, moment: float) -> bool:
+    return when is not None and moment != float("inf") and when > moment
+
+
+def _same_server(sign: Sign, f: Failure, digests: Sequence[Digest], attempts: Attempts) -> bool:
+    """Whether a sign stands behind a failure in the same source, unit and attempt."""
+    unit = unit_of(digests[f.event.source].headers.known[f.event.first.header].fields)
+    return sign.source == f.event.source and sign.unit == unit and sign.line > f.event.last and attempts.of(sign.source, sign.line) == f.attempt
+
+
+def _other_node(sign: Sign, f: Failure, found: Sequence[Sign], times: Times, cast: Cast, trouble: Sequence[Failure]) -> bool:
+    """Whether the one server of the deployment, on another node, worked on long after a failure, and met no trouble until then."""
+    source = f.event.source
+    if sign.source == source or {s.source for s in found} != {sign.source} or not cast.share_a_world(source, sign.source):
+        return False
+    if not times.clocks[source].zone_known or not times.clocks[sign.source].zone_known:
+        return False
+    bound = times.between(f.node, cast.source_node.get(sign.source))
+    slack = UNTIED if bound == float("inf") else max(bound, 0.0)
+    if not _after(sign.when, f.high + slack + (0.0 if sign.began else NOTICED)):
+        return False
+    return not any(o.event.source == sign.source and f.low - slack <= o.low <= (sign.when or 0.0) and _ends(o) for o in trouble)
+
+
+def _foreign(f: Failure, digests: Sequence[Digest], speaking: dict[int, set[str]], times: Times) -> str | None:
+    """Why a line is not of this deployment, None where it may be: a sidecar's, or quoted."""
+    fields = digests[f.event.source].headers.known[f.event.first.header].fields
+    unit = unit_of(fields)
+    if unit and "host" not in fields and f.process is None and not (f.id or "").startswith(OWN) and f.event.source in speaking and unit not in speaking[f.event.source]:
+        return f"it was printed by {unit}, where no process of the deployment runs"
+    if (age := times.lag(f.event.source, f.event.first)) is not None and age > QUOTE:
+        return f"its own stamp is {age:.0f} s older than its wrapper's: a line that was quoted"
+    return None
 
 
 @cache

@@ -9,7 +9,7 @@ from k3logs.identity.cast import Cast
 from k3logs.identity.process import Process
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.fingerprint import fingerprint
-from k3logs.incidents.phase import table
+from k3logs.incidents.phase import Mark, order, table
 from k3logs.incidents.runs import Attempts
 
 RACE = 0.15
@@ -88,11 +88,13 @@ class Stop:
     failure: Failure | None = None
 
 
-def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress], stops: Iterable[Stop], attempts: Attempts, ended: frozenset[int] = frozenset()) -> None:
+def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress], stops: Iterable[Stop], attempts: Attempts, ended: frozenset[int] = frozenset(),
+           marks: Sequence[Mark] = ()) -> None:
     """Lower the roles that cannot stand.
 
     * what follows an ordered stop in the same source is tear-down, and what a clean-up function raises;
     * an error after which its process went on was handled, in the API server it was one request's;
+    * a warning after which its process reached a later phase of its start-up was handled;
     * ``first``: a candidate unless its process failed before;
     * the only error of a process that ended with an error code (``ended``: process ids) was not handled;
     * a death whose process told its own failure before is its consequence.
@@ -112,6 +114,9 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
             failure.reasons.append("it was raised while a request was handled")
         elif process is not None and only.get(process.id) == [failure]:
             continue  # the only error of a process that ended with an error code
+        elif failure.role in CANDIDATE | {"symptom"} and process is not None and _outlived(failure, process, marks, attempts):
+            failure.role = "handled"
+            failure.reasons.append(f"{process.label} came further in its start-up after it")
         elif failure.role in CANDIDATE and process is not None and _handled(failure, process, progress, attempts):
             failure.role = "request" if process.kind == "api" else "handled"
             failure.reasons.append(f"{process.label} went on after it")
@@ -131,6 +136,16 @@ def _after_trouble(stop: Stop, failures: Sequence[Failure], attempts: Attempts) 
     attempt = attempts.of(stop.source, stop.line)
     return any(f.event.source == stop.source and f.attempt == attempt and f.line < stop.line and (f.role == "cascade" or f.event.text.startswith(_TERMINAL))
                for f in failures)
+
+
+def _outlived(failure: Failure, process: Process, marks: Sequence[Mark], attempts: Attempts) -> bool:
+    """Whether a process that only printed a line, no exception, reached a later phase behind it."""
+    if failure.event.chain:
+        return False
+    source, end = failure.event.source, attempts.last_line(failure.event.source, failure.attempt)
+    own = [m for m in marks if m.process == process.id and m.source == source]
+    before = max((order(m.phase) for m in own if m.line < failure.line), default=-1)
+    return any(failure.event.last < m.line <= end and order(m.phase) > before and m.words and m.phase != "shutdown" for m in own)
 
 
 def _handled(failure: Failure, process: Process, progress: dict[int, Progress], attempts: Attempts) -> bool:
