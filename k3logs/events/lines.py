@@ -23,6 +23,8 @@ _TILE = 1 << 19
 _INLINE = 12
 _NEWLINE, _RETURN, _ESCAPE, _SPACE = 10, 13, 27, 32
 _NOUGHT, _TEN = 48, 10
+_TELLING = np.zeros(256, np.bool_)
+_TELLING[[_NEWLINE, _RETURN, _ESCAPE]] = True
 
 
 @dataclass(slots=True)
@@ -171,6 +173,12 @@ class Cut:
     escapes: npt.NDArray[np.int64]
 
 
+def _controls(buffer: Bytes) -> npt.NDArray[np.int64]:
+    """Where control characters stand; of many only those that say something."""
+    found: npt.NDArray[np.int64] = (buffer < _SPACE).nonzero()[0]
+    return found[_TELLING[buffer[found]]] if len(found) > _TILE // 16 else found
+
+
 def cut(chunk: bytearray, size: int) -> Cut:
     """Split ``chunk[:size]``, which ends in a newline, into lines.
 
@@ -179,7 +187,7 @@ def cut(chunk: bytearray, size: int) -> Cut:
     """
     repaired = repair_utf8(chunk, size)
     buffer = np.frombuffer(chunk, np.uint8)
-    control = np.concatenate([(buffer[low : min(low + _TILE, size)] < _SPACE).nonzero()[0] + low for low in range(0, max(size, 1), _TILE)])
+    control = np.concatenate([_controls(buffer[low : min(low + _TILE, size)]) + low for low in range(0, max(size, 1), _TILE)])
     kind = buffer[control]
     breaks = kind == _NEWLINE
     returns = kind == _RETURN

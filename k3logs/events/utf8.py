@@ -8,9 +8,10 @@ import pyarrow as pa
 
 Bytes = npt.NDArray[np.uint8]
 
-_TILE = 1 << 20
+_TILE = 1 << 16
 _QUESTION = ord("?")
 _LONGEST = 4
+_ASCII = 0x80
 
 # What a byte can be: how many bytes a sequence has that it begins; 0 for one that goes on with a sequence or can stand nowhere.
 _LENGTH = np.zeros(256, np.uint8)
@@ -47,7 +48,9 @@ def _edge(buffer: Bytes, place: int, size: int) -> int:
 
 def _repair(buffer: Bytes) -> int:
     """Overwrite what is bad in a piece of text."""
-    beyond = np.flatnonzero(buffer & 0x80)
+    if buffer.max() < _ASCII:
+        return 0
+    beyond = np.flatnonzero(buffer >= _ASCII)
     byte = buffer[beyond]
     length = _LENGTH[byte]
     right = (length > 0).astype(np.uint8)  # bytes of the sequence that begins here which are as they should be; they stand beside it in `byte`, too
