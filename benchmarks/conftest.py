@@ -9,7 +9,9 @@ from typing import Any
 
 import logs
 import measure
+import mixed
 import pytest
+from measure import Known
 
 _figures: list[measure.Figure] = []
 
@@ -41,6 +43,19 @@ def log(megabytes: int) -> Path:
     """The log that most benchmarks read; ``K3LOGS_BENCH_LOG`` names another one."""
     given = os.environ.get("K3LOGS_BENCH_LOG")
     return Path(given) if given else logs.big(megabytes)
+
+
+@pytest.fixture(params=["serving", "mixed"])
+def known(request: pytest.FixtureRequest, megabytes: int) -> Known:
+    """A log with what is to be found in it; of ``K3LOGS_BENCH_LOG`` that is what ``K3LOGS_BENCH_CAUSE`` says: rank, node and signature."""
+    if given := os.environ.get("K3LOGS_BENCH_LOG"):
+        if request.param != "serving":
+            pytest.skip("K3LOGS_BENCH_LOG names a log")
+        rank, node, signature = (os.environ.get("K3LOGS_BENCH_CAUSE", "").split() + [""] * 3)[:3]
+        return Known(Path(given).stem, Path(given), rank, node, signature)
+    if request.param == "serving":
+        return Known("serving", logs.big(megabytes), str(logs.CULPRIT), "", "", logs.CAUSE)
+    return Known("mixed", logs.big(megabytes, "mixed"), str(mixed.CULPRIT), mixed.NODE, mixed.SIGNATURE)
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 from messages import SITES, TOPOLOGY
@@ -207,14 +208,15 @@ def folder() -> Path:
     return path
 
 
-def big(megabytes: int) -> Path:
-    """The log of that many MB (10^6 bytes), made once for each text of these modules."""
-    made_by = hashlib.sha256(b"".join(Path(__file__).with_name(name).read_bytes() for name in ("logs.py", "messages.py"))).hexdigest()[:12]
-    path = folder() / f"serving-{megabytes}-{made_by}.log"
+def big(megabytes: int, kind: str = "serving") -> Path:
+    """The log of that many MB (10^6 bytes), made once for each text of these modules: this module's (``serving``) or that of ``mixed``."""
+    made_by = hashlib.sha256(b"".join(Path(__file__).with_name(name).read_bytes() for name in ("logs.py", "messages.py", "mixed.py"))).hexdigest()[:12]
+    path = folder() / f"{kind}-{megabytes}-{made_by}.log"
     if not path.exists():
         draft = path.with_suffix(f".{os.getpid()}")
-        with draft.open("w", encoding="utf-8", newline="") as out:
-            out.writelines(line + "\n" for line in lines(megabytes * 1_000_000))
+        made = lines if kind == "serving" else import_module("mixed").lines
+        with draft.open("w", encoding="utf-8", errors="surrogateescape", newline="") as out:
+            out.writelines(line + "\n" for line in made(megabytes * 1_000_000))
         draft.replace(path)
     return path
 

@@ -6,6 +6,7 @@ that others use too, and a ratio of two measured in turn moves less still.
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import statistics
@@ -52,6 +53,27 @@ class Figure:
     def kept(self) -> bool:
         """Whether the value is within the limit."""
         return self.limit is None or (self.value >= self.limit if self.at_least else self.value <= self.limit)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A log and the first failure in it, as far as it is known: speed counts only where the answer is right."""
+
+    name: str
+    path: Path
+    rank: str = ""
+    node: str = ""
+    signature: str = ""
+    message: str = ""
+
+    def checked(self, verdict: bytes) -> dict[str, Any]:
+        """The root cause in a verdict (JSON), which must be the known one."""
+        cause: dict[str, Any] = json.loads(verdict)["root_cause"] or {}
+        for name in ("rank", "node", "signature"):
+            wanted = getattr(self, name)
+            assert not wanted or str(cause.get(name)) == wanted, f"{self.path}: {name} {cause.get(name)}, not {wanted}"
+        assert self.message in str(cause.get("message"))
+        return cause
 
 
 def cpu_of_children() -> float:

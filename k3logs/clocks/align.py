@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from k3logs.clocks.solve import Before, Near, solve
+from k3logs.clocks.solve import MANY, Before, Near, solve
 from k3logs.clocks.when import Times
 from k3logs.identity.cast import Cast
 from k3logs.identity.facts import Fact
@@ -40,14 +40,16 @@ def align(times: Times, facts: Sequence[Fact], cast: Cast) -> None:
 
 
 def _constraints(earlier: dict[int, list[tuple[float, float]]], later: dict[int, list[tuple[float, float]]], kind: str) -> list[Before]:
-    found = []
-    for i, starts in earlier.items():
-        low = max((lo for lo, _ in starts), default=float("-inf"))
-        for j, ends in later.items():
-            high = min((hi for _, hi in ends), default=float("inf"))
-            if i != j and low != float("-inf") and high != float("inf"):
-                found.append(Before(i, j, high - low, kind))
-    return found
+    lows = {i: low for i, starts in earlier.items() if (low := max((lo for lo, _ in starts), default=float("-inf"))) != float("-inf")}
+    highs = {j: high for j, ends in later.items() if (high := min((hi for _, hi in ends), default=float("inf"))) != float("inf")}
+    if len(lows) <= MANY and len(highs) <= MANY:
+        pairs = [(i, j) for i in lows for j in highs]
+    else:  # so many pairs say little more than each node with the one that was quickest, the last to start and the first to end
+        quick = sorted(lows.keys() & highs.keys(), key=lambda n: (highs[n] - lows[n], n))[:1]
+        first = {*quick, *sorted(highs, key=lambda n: (highs[n], n))[:1]}
+        last = {*quick, *sorted(lows, key=lambda n: (-lows[n], n))[:1]}
+        pairs = [*((i, j) for i in lows for j in first), *((i, j) for i in last for j in highs)]
+    return [Before(i, j, highs[j] - lows[i], kind) for i, j in pairs if i != j]
 
 
 def _simultaneous(exits: dict[int, list[tuple[float, float]]], kind: str) -> list[Near]:

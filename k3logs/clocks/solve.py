@@ -8,6 +8,7 @@ and the least certain constraints on it are dropped.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -15,6 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float64]
+
+MANY, HUBS = 400, 48
+"""Nodes beyond which not every path between clocks is followed, and nodes that paths then go through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +72,23 @@ class Solution:
 
 
 def close(matrix: Matrix) -> Matrix:
-    """All-pairs shortest paths (Floyd and Warshall)."""
+    """All-pairs shortest paths (Floyd and Warshall).
+
+    Of more than :data:`MANY` nodes, paths go only through the :data:`HUBS` that most others are tied to: bounds are then less tight, never wrong.
+    """
     matrix = matrix.copy()
-    for k in range(len(matrix)):
-        np.minimum(matrix, matrix[:, k, None] + matrix[None, k, :], out=matrix)
+    tied = np.isfinite(matrix) & ~np.eye(len(matrix), dtype=bool)
+    ways = np.count_nonzero(tied, axis=0) * np.count_nonzero(tied, axis=1)
+    through = np.flatnonzero(ways)
+    if len(matrix) > MANY:
+        through = through[np.argsort(-ways[through], kind="stable")][:HUBS]
+    for k in through:
+        into, out = np.flatnonzero(np.isfinite(matrix[:, k])), np.flatnonzero(np.isfinite(matrix[k]))
+        if len(into) * len(out) * 2 > matrix.size:
+            np.minimum(matrix, matrix[:, k, None] + matrix[None, k, :], out=matrix)
+        else:
+            some = np.ix_(into, out)
+            matrix[some] = np.minimum(matrix[some], matrix[into, k, None] + matrix[None, k, out])
     return matrix
 
 
@@ -102,36 +119,39 @@ def solve(nodes: int, before: list[Before], near: list[Near], reference: int = 0
         kept.remove(worst)
         dropped.append(worst)
     estimates = _estimate(nodes, near, reference)
+    anchors = [0] * nodes
+    for pair in [*((c.earlier, c.later) for c in kept), *((s.a, s.b) for s in near)]:
+        for n in {*pair}:
+            anchors[n] += 1
     offsets = []
     for n in range(nodes):
         if n == reference:
-            offsets.append(Offset(0.0, 0.0, 0.0, sum(reference in (c.earlier, c.later) for c in kept), 0.0))
+            offsets.append(Offset(0.0, 0.0, 0.0, anchors[n] - sum(n in (s.a, s.b) for s in near), 0.0))
             continue
         high, low = closed[reference, n], -closed[n, reference]
-        anchors = sum(n in (c.earlier, c.later) for c in kept) + sum(n in (s.a, s.b) for s in near)
         soft, spread = estimates[n]
         if soft is None and np.isfinite(low) and np.isfinite(high):
             soft, spread = (low + high) / 2, (high - low) / 2
         if soft is not None:
             soft = float(min(max(soft, low), high))
-        offsets.append(Offset(soft, float(low) if np.isfinite(low) else None, float(high) if np.isfinite(high) else None, anchors, spread))
+        offsets.append(Offset(soft, float(low) if np.isfinite(low) else None, float(high) if np.isfinite(high) else None, anchors[n], spread))
     return Solution(reference, offsets, closed, dropped)
 
 
 def _estimate(nodes: int, near: list[Near], reference: int) -> list[tuple[float | None, float | None]]:
     """Median differences along the shortest chain of soft links from the reference; with their spread."""
-    pairs: dict[tuple[int, int], list[float]] = {}
+    links: dict[int, dict[int, list[float]]] = {}
     for n in near:
-        pairs.setdefault((n.a, n.b), []).append(n.difference)
-        pairs.setdefault((n.b, n.a), []).append(-n.difference)
+        links.setdefault(n.a, {}).setdefault(n.b, []).append(n.difference)
+        links.setdefault(n.b, {}).setdefault(n.a, []).append(-n.difference)
     found: list[tuple[float | None, float | None]] = [(None, None)] * nodes
     found[reference] = (0.0, 0.0)
-    queue = [reference]
+    queue = deque([reference])
     while queue:
-        a = queue.pop(0)
+        a = queue.popleft()
         base, width = found[a]
-        for (i, b), values in pairs.items():
-            if i == a and found[b][0] is None:
+        for b, values in links.get(a, {}).items():
+            if found[b][0] is None:
                 middle = median(values)
                 spread = median(abs(v - middle) for v in values)
                 found[b] = ((base or 0.0) + middle, (width or 0.0) + spread)

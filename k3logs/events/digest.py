@@ -138,10 +138,12 @@ class Digester:
         others = np.flatnonzero(wide & ~wanted & ~rows.dropped)
         beside, _ = self._alike.admit(rows, others, np.zeros(len(others), np.bool_), keys[others])
         self._skip("alike", int(np.count_nonzero(~good)) + int(np.count_nonzero(~beside)))
-        return np.sort(np.concatenate([own[good], others[beside]]))
+        kept = np.sort(np.concatenate([own[good], others[beside]]))
+        self._skip("beyond the limit", len(kept) - (MAX_ROWS - self._kept))
+        return kept[: MAX_ROWS - self._kept]
 
     def _skip(self, why: str, count: int) -> None:
-        if count:
+        if count > 0:
             self.digest.skipped[why] = self.digest.skipped.get(why, 0) + count
 
     def _keep(self, rows: Rows, which: Places) -> None:

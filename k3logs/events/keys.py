@@ -44,7 +44,7 @@ def hashed(lines: Lines, start: Places | Ints, size: Places | Ints, alike: bool 
 
 def hashes_of(texts: pl.Series) -> Hashes:
     """Hashes of texts."""
-    found: Hashes = texts.hash(_SEED).to_numpy()
+    found: Hashes = texts.to_frame().hash_rows(_SEED).to_numpy()  # at once, where Series.hash() makes a query
     return found
 
 

@@ -21,8 +21,11 @@ from k3logs.events.stamps import StampReader
 
 Places = npt.NDArray[np.int64]
 
-WIDTHS = (64, 80, 96, 112, 128)
+WIDTHS = (40, 72, 100, 128)
 """Bytes by which a beginning is remembered: so many as the layers depend on, and few more, as lines are less alike further on."""
+
+_FURTHER = -2
+"""What is remembered of a beginning that does not tell the layout: this less the place in :data:`WIDTHS` of the shortest that does."""
 
 _PIECES = 3
 """Pieces that a key may have."""
@@ -78,7 +81,7 @@ class Layouts:
 
     def __init__(self, headers: Headers) -> None:
         self._headers = headers
-        self._known = Remembered(_BITS)
+        self._first, self._known = Remembered(_BITS), Remembered(_BITS)
         self._shapes: dict[bytes, int] = {}
         self._columns = [np.zeros(0, np.int32) for _ in range(_COLUMNS)]
         self._numbers = Numbers()
@@ -94,13 +97,7 @@ class Layouts:
         if not self._shapes or not len(among):
             return None
         start, size = lines.start[among], lines.end[among] - lines.start[among]
-        shape = self._known.find(_beginnings(lines, start, size, WIDTHS[0]))
-        rest = np.flatnonzero(shape < 0)
-        for width in WIDTHS[1:]:
-            if not len(rest):
-                break
-            further = shape[rest] = self._known.find(_beginnings(lines, start[rest], size[rest], width))
-            rest = rest[further < 0]
+        shape = self._shapes_by_beginning(lines, start, size)
         hit = np.flatnonzero(shape >= 0)
         shapes, start, outer = shape[hit].astype(np.int64), start[hit], outer[hit]
         header = self._numbers.find(self._header_keys(lines, start, lambda column, rows: self._columns[column].take(shapes[rows]), outer))
@@ -125,24 +122,44 @@ class Layouts:
             found.sites.append(Spans(place[rows], start[rows].astype(np.int64) + at, long))
         return found
 
+    def _shapes_by_beginning(self, lines: Lines, start: Ints, size: Ints) -> npt.NDArray[np.int16]:
+        """The number of each line's shape, below 0 where it is not known."""
+        shape = self._first.find(_beginnings(lines, start, size, WIDTHS[0]))
+        rest = np.flatnonzero(shape <= _FURTHER)
+        least = _FURTHER - shape[rest]
+        for place, width in enumerate(WIDTHS):
+            now = np.flatnonzero(least <= place) if place else rest[:0]
+            if len(now):
+                rows = rest[now]
+                shape[rows] = self._known.find(_beginnings(lines, start[rows], size[rows], width))
+                left = (least > place) | (shape[rest] < 0)
+                rest, least = rest[left], least[left]
+        return shape
+
     def learn(self, lines: Lines, read: Read) -> None:
         """Remember how lines were read."""
         if not len(read.place) or len(self._shapes) > _MOST_SHAPES or len(self._numbers) > _MOST_HEADERS:
             return
         shapes, plain = self._shapes_of(lines, read)
         size, seen = read.end - read.begin, read.seen - read.begin
-        needed = np.searchsorted(WIDTHS, np.minimum(seen, size))
+        needed = np.searchsorted(WIDTHS, np.minimum(seen, size + 1))  # with its end: a longer line may begin with all of it
         which = np.flatnonzero(plain & (needed < len(WIDTHS)))
         if not len(which):
             return
-        numbers = self._number(shapes[which])
-        for number in np.flatnonzero(np.bincount(needed[which])).tolist():
-            rows = np.flatnonzero(needed[which] == number)
-            self._known.put(_beginnings(lines, read.begin[which[rows]], size[which[rows]], WIDTHS[number]), numbers[rows])
+        numbers, needed = self._number(shapes[which]), needed[which]
+        first = _beginnings(lines, read.begin[which], size[which], WIDTHS[0])
+        known = self._first.find(first)
+        for place in range(len(WIDTHS) - 1, 0, -1):  # of lines that begin alike the one that needs least is noted last
+            rows = np.flatnonzero(needed == place)
+            if len(rows):
+                self._known.put(_beginnings(lines, read.begin[which[rows]], size[which[rows]], WIDTHS[place]), numbers[rows])
+                self._first.put(first[rows], np.where(known[rows] <= _FURTHER, np.maximum(known[rows], _FURTHER - place), _FURTHER - place))
+        rows = np.flatnonzero(needed == 0)
+        self._first.put(first[rows], numbers[rows])
         keys = self._header_keys(lines, read.begin[which], lambda column, rows: shapes[which[rows], column], read.outer[which])
-        fresh, first = np.unique(keys, return_index=True)
+        fresh, places = np.unique(keys, return_index=True)
         new = self._numbers.find(fresh) < 0
-        self._numbers.add(fresh[new], read.header[which[first[new]]])
+        self._numbers.add(fresh[new], read.header[which[places[new]]])
 
     def _shapes_of(self, lines: Lines, read: Read) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """The shape of each line as a row of columns, and which lines have one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -12,16 +11,20 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from k3logs.events.utf8 import repair_utf8
+
 Ints = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
 
 PAD = 64
 """Zero bytes that every buffer has behind its last line, so that a look ahead never leaves it."""
 
-_STEP, _TILE = 1 << 16, 1 << 19
+_TILE = 1 << 19
 _INLINE = 12
 _NEWLINE, _RETURN, _ESCAPE, _SPACE = 10, 13, 27, 32
 _NOUGHT, _TEN = 48, 10
+_TELLING = np.zeros(256, np.bool_)
+_TELLING[[_NEWLINE, _RETURN, _ESCAPE]] = True
 
 
 @dataclass(slots=True)
@@ -131,31 +134,6 @@ def from_series(text: pl.Series, row: Ints) -> Lines:
     return Lines(copy, pa.py_buffer(copy), edges[:-1].copy(), edges[1:].copy(), row)
 
 
-def repair_utf8(chunk: bytearray, size: int) -> int:
-    """Overwrite each byte that is not UTF-8 with ``?``, in place, so that offsets stay true.
-
-    Returns:
-        the number of bad spans.
-    """
-    if chunk.isascii() or _is_utf8(chunk, size):
-        return 0
-    view, place, bad = memoryview(chunk), 0, 0
-    while place < size:
-        stop = min(place + _STEP, size)
-        while place < stop < size and chunk[stop] & 0xC0 == 0x80:
-            stop -= 1
-        if stop <= place:  # a step that is nothing but continuation bytes
-            stop = min(place + _STEP, size)
-        try:
-            codecs.utf_8_decode(view[place:stop], "strict", True)
-            place = stop
-        except UnicodeDecodeError as error:
-            first, last = place + error.start, place + max(error.end, error.start + 1)
-            chunk[first:last] = b"?" * (last - first)
-            place, bad = last, bad + 1
-    return bad
-
-
 def exactly(stream: BinaryIO, size: int, lent: bool) -> bytearray:
     """The next ``size`` bytes of a log with :data:`PAD` behind them; they end in a newline, as when it was read for the first time.
 
@@ -177,15 +155,6 @@ def exactly(stream: BinaryIO, size: int, lent: bool) -> bytearray:
     return data
 
 
-def _is_utf8(chunk: bytearray, size: int) -> bool:
-    edges = pa.py_buffer(np.array([0, size], np.int64))
-    try:
-        pa.LargeStringArray.from_buffers(1, edges, pa.py_buffer(chunk)).validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
 @dataclass(slots=True)
 class Cut:
     """A chunk cut into lines.
@@ -204,6 +173,12 @@ class Cut:
     escapes: npt.NDArray[np.int64]
 
 
+def _controls(buffer: Bytes) -> npt.NDArray[np.int64]:
+    """Where control characters stand; of many only those that say something."""
+    found: npt.NDArray[np.int64] = (buffer < _SPACE).nonzero()[0]
+    return found[_TELLING[buffer[found]]] if len(found) > _TILE // 16 else found
+
+
 def cut(chunk: bytearray, size: int) -> Cut:
     """Split ``chunk[:size]``, which ends in a newline, into lines.
 
@@ -212,7 +187,7 @@ def cut(chunk: bytearray, size: int) -> Cut:
     """
     repaired = repair_utf8(chunk, size)
     buffer = np.frombuffer(chunk, np.uint8)
-    control = np.concatenate([(buffer[low : min(low + _TILE, size)] < _SPACE).nonzero()[0] + low for low in range(0, max(size, 1), _TILE)])
+    control = np.concatenate([_controls(buffer[low : min(low + _TILE, size)]) + low for low in range(0, max(size, 1), _TILE)])
     kind = buffer[control]
     breaks = kind == _NEWLINE
     returns = kind == _RETURN

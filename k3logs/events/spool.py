@@ -17,10 +17,11 @@ import polars as pl
 import pyarrow as pa
 
 from k3logs.errors import InputError
-from k3logs.events.lines import Bytes, Ints, exactly, repair_utf8, views, views_of
+from k3logs.events.lines import Bytes, Ints, exactly, views, views_of
 from k3logs.events.rows import Places, Rows
 from k3logs.events.sites import Sites
 from k3logs.events.stamps import NO_TIME, Nanos
+from k3logs.events.utf8 import repair_utf8
 
 Column = npt.NDArray[Any]
 

@@ -61,8 +61,7 @@ class Tellings:
     def of(self, stream: Places, place: Places) -> tuple[Places, pl.DataFrame]:
         """The number of each row's event, -1 for none, and what is known of it."""
         event = np.full(len(place), -1, np.int64)
-        near = (self._start <= place.max()) & (self._end >= place.min()) if len(place) else np.zeros(0, np.bool_)
-        rows = np.flatnonzero(np.isin(stream, self._stream[near])) if near.any() else np.zeros(0, np.int64)
+        rows = self._near(stream, place)
         if not len(rows):
             return event, pl.DataFrame([column.new_from_index(0, len(place)) for column in self._nothing])
         asked = pl.DataFrame({"row": rows, "stream": stream[rows], "place": place[rows]}).sort("place")
@@ -75,3 +74,13 @@ class Tellings:
         which = pl.Series(number)
         which = which.set(which < 0, None)
         return event, pl.DataFrame([self._told[name].gather(which) for name in _SAID])
+
+    def _near(self, stream: Places, place: Places) -> Places:
+        """Rows that an event may be at: of its stream, and not beyond all events of the chunk."""
+        near = (self._start <= place.max()) & (self._end >= place.min()) if len(place) else np.zeros(0, np.bool_)
+        if not near.any():
+            return np.zeros(0, np.int64)
+        told = np.zeros(max(int(stream.max()), int(self._stream.max())) + 1, np.bool_)
+        told[self._stream[near]] = True
+        rows: Places = np.flatnonzero(told[stream] & (place >= self._start[near].min()) & (place <= self._end[near].max()))
+        return rows

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from k3logs.clocks.when import Times
+from k3logs.incidents import order
 from k3logs.incidents.exits import Exit
 from k3logs.incidents.failure import LOUD_SPECIFICITY, Failure
 from k3logs.incidents.fingerprint import fingerprint
+from k3logs.incidents.order import before
 
 SAME_MOMENT = 30.0
 """Seconds within which one failure on many ranks is one failure of all."""
@@ -63,7 +65,7 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
     groups: dict[str, list[Failure]] = {}
     for c in ordered:
         groups.setdefault(fingerprint(c), []).append(c)
-    minimal = [c for c in ordered if not any(before(o, c, times) for o in ordered if o is not c)]
+    minimal = order.minimal(ordered, times)
     ended_first = {e.process.rank for e in exits if e.first and e.process.rank is not None}
     launcher = [c for c in minimal if rank_of(c) in ended_first]
     nodes = {e.source for e in exits if e.first}
@@ -76,7 +78,8 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
         if c is not first and c.process is not None and c.process is first.process and before(first, c, times):
             c.role = "cascade"
             c.reasons.append("its process had failed before")
-    others = [c for c in ordered if c not in alike and c.role != "cascade"]
+    same = set(map(id, alike))
+    others = [c for c in ordered if id(c) not in same and c.role != "cascade"]
     if not seen_first and (untied := _untied(first, minimal, alike, times)):
         return _without_order(first, untied, alike, groups, others)
     if len(ranks) > 1 and max(c.low for c in alike) - min(c.low for c in alike) <= SAME_MOMENT and 2 * len(ranks) > (world or len(ranks)):
@@ -117,7 +120,8 @@ def _nameless_workers(alike: Sequence[Failure]) -> int:
 
 def _untied(first: Failure, minimal: Sequence[Failure], alike: Sequence[Failure], times: Times) -> list[Failure]:
     """Candidates of other nodes as telling as ``first``, whose clocks nothing ties to its own."""
-    return [m for m in minimal if m not in alike and m.node != first.node and m.specificity // CLEARLY >= first.specificity // CLEARLY
+    same = set(map(id, alike))
+    return [m for m in minimal if id(m) not in same and m.node != first.node and m.specificity // CLEARLY >= first.specificity // CLEARLY
             and times.between(first.node, m.node) == float("inf")]
 
 
@@ -142,15 +146,3 @@ def _preference(c: Failure) -> tuple[int, int, bool, float, int, int]:
     tier = _TIER[c.process.kind] if c.process else 1
     nameless = rank_of(c) is None and c.victim_node is None
     return (-(c.specificity // CLEARLY), tier, nameless, c.low, c.event.source, c.line)
-
-
-def before(a: Failure, b: Failure, times: Times) -> bool:
-    """Whether ``a`` is known to be before ``b``: in one process by order, in one source by clearly different times, between
-    nodes only outside all clock bounds.
-    """
-    if a.process is not None and a.process is b.process and a.event.source == b.event.source:
-        return (a.line, a.event.order) < (b.line, b.event.order)
-    if a.event.source == b.event.source or (a.node is not None and a.node == b.node):
-        return a.high <= b.low and a.low < b.low
-    bounds = times.between(a.node, b.node)
-    return b.low - a.high > bounds

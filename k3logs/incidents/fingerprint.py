@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 from k3logs.incidents.failure import Failure
 
 
+@lru_cache(maxsize=1 << 16)
 def masked(text: str) -> str:
     """A text with its numbers, addresses and paths taken out; words that hold a digit count as numbers."""
     words = []

@@ -56,6 +56,15 @@ class Catalog:
                 found.setdefault(literal, []).append(place)
         return {literal: tuple(places) for literal, places in found.items()}
 
+    @cached_property
+    def beginnings(self) -> tuple[int, dict[str, list[tuple[str, tuple[int, ...]]]]]:
+        """Literals by their first characters, with how many these are: as many as the shortest has, eight at most."""
+        width = min([8, *map(len, self.literals)])
+        found: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+        for literal, places in self.literals.items():
+            found.setdefault(literal[:width], []).append((literal, places))
+        return width, found
+
     def gate_literals(self) -> list[str]:
         """Literals that make a line worth reading."""
         return sorted({text for s in self.signatures if s.gate for text in s.literals})

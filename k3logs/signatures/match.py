@@ -24,6 +24,7 @@ Hit = tuple[str | None, dict[str, str]]
 
 LONGEST_TEXT = 65_536  # characters searched; a longer record is a dump, and its beginning says so
 _FEW = 48  # unique texts below which importing polars costs more than it saves
+_LONG = 4_000  # characters beyond which looking for each literal costs less than looking at each place
 _LEVELS = {
     "WARNING": "WARN", "W": "WARN", "ERR": "ERROR", "E": "ERROR", "CRITICAL": "FATAL", "CRIT": "FATAL", "C": "FATAL", "F": "FATAL",
     "EMERG": "FATAL", "ALERT": "FATAL", "I": "INFO", "NOTICE": "INFO", "D": "DEBUG",
@@ -70,7 +71,15 @@ def _candidates(catalog: Catalog, texts: list[str]) -> Iterable[Iterable[int]]:
 
 
 def _by_literal(catalog: Catalog, text: str) -> list[int]:
-    return sorted({place for literal, places in catalog.literals.items() if literal in text for place in places})
+    if len(text) > _LONG:
+        return sorted({place for literal, places in catalog.literals.items() if literal in text for place in places})
+    width, by_beginning = catalog.beginnings
+    found: set[int] = set()
+    for at in range(len(text) - width + 1):
+        for literal, places in by_beginning.get(text[at : at + width], ()):
+            if text.startswith(literal, at):
+                found.update(places)
+    return sorted(found)
 
 
 def _first(catalog: Catalog, places: Iterable[int], text: str, dialect: str, level: str) -> Hit:
