@@ -23,7 +23,7 @@ from k3logs.events.gates import Gates
 from k3logs.events.record import Event
 from k3logs.events.spool import Spool
 from k3logs.grammar import bundle
-from k3logs.identity import cast as identity
+from k3logs.identity import build as identity
 from k3logs.identity import facts
 from k3logs.incidents import alive, kernel, milestones, phase, roles, runs, survey, tellings
 from k3logs.incidents.blame import name_workers

@@ -96,7 +96,7 @@ def decide(scene: Scene) -> Decision:
     candidates = [c for c in candidates if c.role in ("initiating", "symptom")]
     if candidates:
         for c in candidates:
-            name_reported(c)
+            name_reported(c, scene.cast)
             if crash.rank_of(c) is None and (said := rank_in_text(c)) is not None:
                 c.victim_rank = said
                 c.reasons.append(f"its own words name rank {said}")
