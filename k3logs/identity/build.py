@@ -44,6 +44,7 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     grid = sizes(digests, facts, cast.world)
     ranked = labels.are_ranks(digests, facts)
     hosts_of_tasks = {} if ranked else labels.hosts(digests)
+    mixed = labels.mixed_pids(digests, [node or f"source {n}" for n, node in cast.source_node.items()])
     for number, digest in enumerate(digests):
         for header in digest.uses:
             fields = digest.headers.known[header].fields
@@ -52,7 +53,7 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
                 # one task per node: pids of two tasks have nothing to do with each other
                 node = hosts_of_tasks.get(fields[labels.FIELD], f"task {fields[labels.FIELD]}")
             cast.header_node[number, header] = node
-            keys = _keys(fields, digest, number, node, grid, ranked)
+            keys = _keys(fields, digest, number, node, grid, ranked, mixed)
             if keys:
                 keys_of[number, header] = keys
                 registry.join(keys)
@@ -99,7 +100,7 @@ def _node(fields: dict[str, str], cast: Cast, source: int, hosts_of: dict[str, s
     return own
 
 
-def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None, grid: Sizes, ranked: bool) -> list[Key]:
+def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None, grid: Sizes, ranked: bool, mixed: set[tuple[str, str]]) -> list[Key]:
     scope = node or f"source {source}"
     keys: list[Key] = []
     pid, rank, local = _number(fields.get("pid")), _number(fields.get("rank")), _number(fields.get("local_rank"))
@@ -107,7 +108,8 @@ def _keys(fields: dict[str, str], digest: Digest, source: int, node: str | None,
     if rank is None and ranked and (label := _number(fields.get(labels.FIELD))) is not None:
         rank = label
     if pid is not None:
-        keys.append(("pid", scope, pid))
+        # where several containers print into one stream a pid alone is not one process
+        keys.append(("pid", scope, pid, name) if name and (scope, fields["pid"]) in mixed and parallel_of(name) else ("pid", scope, pid))
     tag = None
     if rank is None and name and kind_of(name) == "worker":
         tag = global_rank(parallel_of(name), grid.of, grid.sure)

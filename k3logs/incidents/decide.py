@@ -139,6 +139,9 @@ def decide(scene: Scene) -> Decision:
     if scene.reached == "serving" and not scene.stops and (hung := stalled(by_role.get("benign", []), scene.signs)):
         choice = hang.choose(hung, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones)
         return Decision("inconclusive", choice, ["stack dumps of all ranks while it hangs (py-spy dump --pid PID)", "the rest of the log, if there is one"], findings)
+    if scene.reached in _STARTING and not scene.stops and lagging(scene.milestones) is not None and (hung := stalled(by_role.get("benign", []), scene.signs)):
+        choice = hang.choose(hung, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones)
+        return Decision("inconclusive", choice, ["stack dumps of all ranks while it hangs (py-spy dump --pid PID)", "the rest of the log, if there is one"], findings)
     if scene.reached in _STARTING and scene.vllm and not scene.stops:
         so_far = [f"the start-up came as far as {scene.reached} and the log ends there"]
         if (behind := lagging(scene.milestones)) is not None:
