@@ -45,11 +45,12 @@ def marks(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times:
             process = cast.of_event(event)
             low = times.aligned(event.source, event.first, cast.node_of_event(event))[0]
             found.append(Mark(process.id if process else None, process.kind if process else "other", event.source, event.first.number, low, phase, words))
+    told = {m.source for m in found if m.phase == "serving"}
     for number, digest in enumerate(digests):
         for header, use in digest.uses.items():
-            if any(text in use.last_text for text in running):
+            if number not in told and any(text in use.last_text for text in running):
                 process = cast.of_header.get((number, header))
-                # it has served since its first line, for all we know; where it began its own marks say more
+                # where no line says when it began, it has served since its first line, for all we know
                 found.append(Mark(process.id if process else None, process.kind if process else "other", number, use.first_line, float("inf"), "serving"))
     return sorted(found, key=lambda m: (m.source, m.line))
 
