@@ -21,6 +21,7 @@ help:  ## what there is to make
 
 demo: .venv/ready  ## set up, then triage the log of a failed deployment, piped as `docker logs` would
 	cat $(DEMO) | $(BIN)/k3logs triage --exit-zero
+	@printf '\nThat was: cat %s | %s/k3logs triage\nYour own: docker logs --timestamps NAME 2>&1 | %s/k3logs triage   (or: source %s/activate, then k3logs --help)\n' $(DEMO) $(BIN) $(BIN) $(BIN)
 
 lint: .venv/ready-dev  ## ruff, mypy --strict, import layers
 	$(BIN)/ruff check

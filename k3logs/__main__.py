@@ -5,21 +5,31 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
 from k3logs.errors import InputError, K3LogsError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's own threads wait busily for work that never comes
+    signal.signal(signal.SIGTERM, _terminated)
     gc.set_threshold(200_000, 50, 100)  # a run makes many objects and few cycles: looking for these often costs a tenth of it
     status = run(list(sys.argv[1:] if argv is None else argv))
     gc.freeze()
     sys.exit(status)
+
+
+def _terminated(number: int, frame: object) -> None:
+    """Told to end: what was begun is taken back on the way out, as after an interrupt."""
+    raise SystemExit(128 + number)
 
 
 def run(argv: list[str]) -> int:
@@ -32,6 +42,8 @@ def run(argv: list[str]) -> int:
         return _run(argv)
     except KeyboardInterrupt:
         return _say("interrupted", 130)
+    except InputError as error:  # standard output failed when it was flushed at an end
+        return _say(str(error), error.exit_status)
 
 
 def _run(argv: list[str]) -> int:
@@ -50,6 +62,9 @@ def _run(argv: list[str]) -> int:
     except click.exceptions.Exit as end:
         return _flush() or end.exit_code
     except click.UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError" and error.ctx is not None:  # click 8.2 up
+            click.echo(error.ctx.get_help(), err=True)
+            return 2
         command = error.ctx.command_path if error.ctx else "k3logs"
         return _say(f"{error.format_message().rstrip('.')} (see {command} --help)", 2)
     except click.ClickException as error:
@@ -60,10 +75,19 @@ def _run(argv: list[str]) -> int:
         return _say("interrupted", 130)
     except K3LogsError as error:
         return _say(str(error), error.exit_status)
-    except Exception as error:  # Python's own status for it is 1, which means "failure found"
-        if os.environ.get("K3LOGS_DEBUG"):
-            raise
-        return _say(f"internal error, {type(error).__name__}: {error} (set K3LOGS_DEBUG=1 for the traceback, and please report it)", 2)
+    except OSError as error:
+        if error.filename is not None or error.errno not in _FULL:
+            return _internal(error)
+        _silence()
+        return _say(f"cannot write: {error.strerror}", 2)
+    except Exception as error:  # noqa: BLE001 - Python's own status for it is 1, which means "failure found"
+        return _internal(error)
+
+
+def _internal(error: Exception) -> int:
+    if os.environ.get("K3LOGS_DEBUG"):
+        raise error
+    return _say(f"internal error, {type(error).__name__}: {error} (set K3LOGS_DEBUG=1 for the traceback, and please report it)", 2)
 
 
 def _say(text: str, status: int) -> int:

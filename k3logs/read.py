@@ -13,6 +13,7 @@ import polars as pl
 
 from k3logs import redact, schema
 from k3logs.clocks.when import LATE, Times
+from k3logs.clocks.window import Window
 from k3logs.errors import InputError
 from k3logs.events.backward import from_the_end, shift
 from k3logs.events.digest import Digest
@@ -77,7 +78,7 @@ def iter_frames(sources: Arguments, *, options: Options | None = None, progress:
         raise InputError("; ".join(notices[:3]), "check that the logs are whole")
     empty = True
     if digests:
-        for frame in _tables(digests, study(digests, grammars, catalog), progress):
+        for frame in _tables(digests, study(digests, grammars, catalog, Window(options.window.zone)), progress):
             empty = False
             yield frame
     if empty:

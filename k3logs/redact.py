@@ -130,7 +130,7 @@ def _masked(found: re.Match[str]) -> str:
     if not quote:  # f(token=x), [password=y]: what closes something before the value is not of it
         while secret[-1:] in (")", "]", "}", ";") and (secret[-1] == ";" or secret.count(secret[-1]) > secret.count({")": "(", "]": "[", "}": "{"}[secret[-1]])):
             secret, tail = secret[:-1], secret[-1] + tail
-    return whole if secret in ("", MASK) else f"{whole[:low]}{quote}{MASK}{tail}{whole[high:]}"
+    return whole if secret in ("", MASK) or secret.strip("'\"[]{},; ") == MASK else f"{whole[:low]}{quote}{MASK}{tail}{whole[high:]}"
 
 
 def _body(found: re.Match[str]) -> str:

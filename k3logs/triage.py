@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from k3logs import paths
 from k3logs.clocks.align import align
 from k3logs.clocks.when import Times
+from k3logs.clocks.window import Window
 from k3logs.errors import InputError
 from k3logs.events.backward import digest_either_way, restored
 from k3logs.events.collect import Collector
@@ -22,7 +23,7 @@ from k3logs.events.gates import Gates
 from k3logs.events.record import Event
 from k3logs.events.spool import Spool
 from k3logs.grammar import bundle
-from k3logs.identity import cast as identity
+from k3logs.identity import build as identity
 from k3logs.identity import facts
 from k3logs.incidents import alive, kernel, milestones, phase, roles, runs, survey, tellings
 from k3logs.incidents.blame import name_workers
@@ -38,10 +39,11 @@ from k3logs.verdict.assemble import assemble
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a user may set: further grammars and signatures."""
+    """What a user may set: further grammars and signatures, the zone of stamps, and the time in which failures are looked for."""
 
     grammars: tuple[Path, ...] = ()
     signatures: tuple[Path, ...] = ()
+    window: Window = field(default_factory=Window)
 
 
 def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
@@ -70,8 +72,10 @@ def triage_sources(sources: Sequence[Source], notices: list[str], options: Optio
     catalog = load_catalog(options.signatures)
     gates = Gates(failure=catalog.gate_literals(), fact=phase.table().literals)
     digests = digest_all(sources, grammars, gates, notices, progress)
-    verdict = judge(digests, grammars, catalog, notices)
-    lost = [notice for source in sources for notice in source.notices]
+    if options.window.narrows:
+        notices.append("failures were looked for only in the time asked for (--since, --until)")
+    verdict = judge(digests, grammars, catalog, notices, options.window)
+    lost = [f"{source.name}: {why}" for source in sources for why in source.lost]
     return unsure(verdict, lost[0]) if lost and verdict.outcome == "no_failure" else verdict
 
 
@@ -115,28 +119,30 @@ class Study:
     running: tuple[set[int], set[int]]
 
 
-def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, notices: list[str]) -> Verdict:
+def judge(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, notices: list[str], window: Window | None = None) -> Verdict:
     """The verdict on digested logs."""
-    found = study(digests, grammars, catalog)
+    found = study(digests, grammars, catalog, window)
     return restored(assemble(decide(found.scene), found.scene, digests, found.events, catalog, found.marks, found.running, [*notices, *found.scene.cast.conflicts]), digests)
 
 
-def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog) -> Study:
+def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, window: Window | None = None) -> Study:
     """Who is in digested logs, when, and what failed."""
     collector = Collector(grammars)
     events = [event for number, d in enumerate(digests) for event in collector.events(d, number)]
     read = facts.read(events)
     cast = identity.build(digests, read)
-    times = Times(digests, time.time_ns())
+    window = window or Window()
+    times = Times(digests, time.time_ns(), window)
     align(times, read, cast)
     failures = tellings.tell(digests, events, catalog, cast)
     for failure in failures:
         failure.low, failure.high = times.aligned(failure.event.source, failure.event.anchor, failure.node)
+    failures = [failure for failure in failures if window.holds(failure.low, failure.high)]
     marks = survey.marks(digests, events, cast, times)
     attempts = runs.attempts(events, marks)
     for failure in failures:
         failure.attempt = attempts.of(failure.event.source, failure.line)
-    stops = survey.stops(events, cast, times, attempts)
+    stops = [stop for stop in survey.stops(events, cast, times, attempts) if window.holds(stop.low, stop.low)]
     name_workers(failures, read, cast, attempts)
     merged = roles.merge_copies(failures)
     ends = exits(read, events, cast)
@@ -146,7 +152,7 @@ def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog) 
     roles.assign(merged, cast, survey.progress(digests, cast, catalog, times), stops, attempts, ended, marks)
     alive.calm(merged, signs, digests, attempts, times, cast)
     kernel.rezone(merged, digests, times)
-    kernel.set_aside(merged, signs)
+    kernel.set_aside(merged, signs, read, cast)
     attribute(merged, ends)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,

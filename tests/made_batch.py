@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 from k3logs.batch.incidents import Incident
 from k3logs.batch.rows import Row, of_error, of_verdict
@@ -21,3 +22,8 @@ def work(incident: Incident) -> Row:
     if "fail" in incident.name:
         return of_error(incident, "password=hunter2 not accepted", 0.1)
     return of_verdict(incident, made.verdict(), 0.1)
+
+
+def patient(incident: Incident, grammars: tuple[Path, ...] = (), signatures: tuple[Path, ...] = ()) -> Row:
+    """As :func:`work`, in place of what the command does."""
+    return work(incident)

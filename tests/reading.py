@@ -14,7 +14,7 @@ from k3logs.events.digest import Digest
 from k3logs.events.gates import Gates
 from k3logs.events.record import Event
 from k3logs.grammar import bundle
-from k3logs.identity import cast as identity
+from k3logs.identity import build as identity
 from k3logs.identity import facts
 from k3logs.identity.cast import Cast
 from k3logs.incidents import phase

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import made
@@ -108,3 +112,77 @@ def test_command_end_to_end(tmp_path: Path) -> None:
     again = subprocess.run(args, capture_output=True, text=True, check=False, timeout=60)
     assert "0 incidents done, 2 were done before" in again.stderr
     assert again.returncode == 0
+
+
+def batch(root: Path, out: Path, **options: object) -> subprocess.CompletedProcess[str]:
+    args = [sys.executable, "-m", "k3logs", "batch", str(root), "-o", str(out)]
+    return subprocess.run(args, capture_output=True, text=True, check=False, timeout=120, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_what_a_killed_run_left_is_cleared_and_the_rest_is_done(tmp_path: Path) -> None:
+    root = folder(tmp_path / "in", *(f"{n}.log" for n in range(3)))
+    out = tmp_path / "out"
+    assert batch(root, out).returncode == 0
+    (out / ".verdict-00002.parquet.abc123.part").write_bytes(b"half")
+    (out / ".mine.part").write_bytes(b"not ours")
+    folder(tmp_path / "in", "3.log")
+    again = batch(root, out)
+    assert "1 incident done, 3 were done before" in again.stderr, again.stderr
+    assert sorted(path.name for path in out.iterdir()) == [".mine.part", "verdict-00003.parquet"]
+    assert pl.read_parquet(out / "verdict-*.parquet").height == 4
+
+
+@pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_workers_end_with_the_run_however_it_ends(kill: signal.Signals, tmp_path: Path) -> None:
+    root = folder(tmp_path / "in", *(f"{n}-wait.log" for n in range(4)))
+    code = f"""if __name__ == "__main__":
+    import sys
+    from pathlib import Path
+    sys.path[:0] = [{str(Path(__file__).parent)!r}]
+    import made_batch
+    import k3logs.batch.run as run
+    run.triage_one = made_batch.patient
+    from k3logs.__main__ import main
+    main(["batch", {str(root)!r}, "-o", {str(tmp_path / "out")!r}])
+"""
+    (tmp_path / "runs.py").write_text(code)
+    process = subprocess.Popen([sys.executable, tmp_path / "runs.py"], stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)})
+    deadline = time.monotonic() + 60
+    while len(workers := _below(process.pid)) < 3 and time.monotonic() < deadline:  # two workers, and the tracker of their resources
+        time.sleep(0.1)
+    time.sleep(1.0)
+    workers = _below(process.pid)
+    process.send_signal(kill)
+    process.wait(timeout=30)
+    while any(Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() for pid in workers) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert [pid for pid in workers if Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes()] == []
+    assert process.returncode == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[kill]
+
+
+def _below(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_a_folder_called_as_a_result_is_said(tmp_path: Path) -> None:
+    root = folder(tmp_path / "in", "a.log")
+    (tmp_path / "out" / "verdict-00001.parquet").mkdir(parents=True)
+    done = batch(root, tmp_path / "out")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "verdict-00001.parquet is a folder" in done.stderr
+
+
+def test_a_full_disk_ends_a_batch_with_one_sentence(tmp_path: Path) -> None:
+    root = folder(tmp_path / "in", "a.log", "b.log")
+
+    def tiny() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    done = batch(root, tmp_path / "out", preexec_fn=tiny, env=os.environ | {"K3LOGS_CACHE": str(tmp_path / "cache")})
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "cannot write" in done.stderr
+    assert "File too large" in done.stderr
+    assert list((tmp_path / "out").iterdir()) == []
+    assert not list((tmp_path / "cache").glob(".*")) if (tmp_path / "cache").exists() else True
+    assert batch(root, tmp_path / "out").returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import os
@@ -10,6 +11,7 @@ import resource
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -119,7 +121,19 @@ def test_what_nobody_knows_is_inconclusive(data: bytes) -> None:
         (["triage", "nothing-there"], ["no such file", "nothing-there"]),
         (["triage", "--format", "xml", "README.md"], ["xml", "'text'", "--help"]),
         (["triage", "--nothing"], ["--nothing", "--help"]),
-        (["triag"], ["triag", "--help"]),
+        (["triag"], ["No such command 'triag'", "Did you mean 'triage'?", "--help"]),
+        (["xyz"], ["No such command 'xyz'", "There are triage, parse"]),
+        (["triage", "--formt", "json"], ["--formt", "Did you mean '--format'?"]),
+        (["signatures", "lst"], ["lst", "--help"]),
+        (["triage", "README.md", "-o", "x.xyz"], ["no format is written to .xyz files", ".txt, .json, .md", "--format"]),
+        (["parse", "README.md", "-o", "x.json"], ["no format is written to .json files", ".parquet, .arrow, .ndjson, .csv"]),
+        (["triage", "README.md", "--tz", "Berlin"], ["--tz Berlin is no time zone", "Europe/Berlin"]),
+        (["triage", "README.md", "--since", "noon"], ["--since noon is no time", "2026-08-05T12:00:00"]),
+        (["triage", "README.md", "--since", "2026-08-06", "--until", "2026-08-05"], ["--since is later than --until"]),
+        (["explain", ""], ["nothing to explain", "signatures list"]),
+        (["explain", "NCL001"], ["no signature NCL001", "NCCL001"]),
+        (["parse", "nothing-there"], ["no such file", "nothing-there"]),
+        (["triage", "/tmp/password=hunter2zq"], ["/tmp/password=***"]),
         (["README.md"], ["k3logs triage README.md"]),
         (["triage", "README.md", "-o", "/nowhere/at/all.txt"], ["cannot write", "/nowhere/at/all.txt"]),
         (["triage", "README.md", "-o", "docs"], ["cannot write docs", "folder"]),
@@ -169,9 +183,10 @@ def test_an_interrupt_is_130() -> None:
     assert process.stdin
     process.stdin.write(b"hello\n")
     process.stdin.flush()
-    while not int(Path(f"/proc/{process.pid}/status").read_text().split("SigCgt:")[1].split()[0], 16) & 1 << (signal.SIGINT - 1):
-        time.sleep(0.05)  # until Python has its handler
-    time.sleep(0.5)
+    waiting = bytearray(4)
+    while not fcntl.ioctl(process.stdin, termios.FIONREAD, waiting) and int.from_bytes(waiting, "little"):
+        time.sleep(0.05)  # until it reads
+    time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -184,6 +199,72 @@ def test_an_internal_error_is_not_taken_for_a_failure_found() -> None:
     assert done.returncode == 2
     assert "internal error, ZeroDivisionError" in done.stderr
     assert "Traceback" in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | {"K3LOGS_DEBUG": "1"}).stderr
+
+
+@pytest.mark.parametrize("args", [[], ["signatures"], ["grammars"]])
+def test_a_command_alone_shows_its_help_as_it_is_read(args: list[str]) -> None:
+    done = k3logs(*args)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith("Usage: k3logs ")
+    assert done.stderr.count(b"\n") > 8
+    assert b"\\n" not in done.stderr
+
+
+@pytest.mark.parametrize("args", ["--help", "triage --help", "--version", "signatures list"])
+def test_help_that_cannot_be_written_is_said(args: str) -> None:
+    done = shell(f"k3logs {args} > /dev/full")
+    refused(done, "cannot write", "No space left")
+
+
+def test_standard_output_by_its_file_name(tmp_path: Path) -> None:
+    plain = k3logs("triage", FAILED).stdout
+    for name in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+        assert shell(f"k3logs triage {FAILED} -o {name} | cat").stdout == plain, name
+        (tmp_path / "out").write_text("before\n")
+        assert shell(f"k3logs triage {FAILED} -o {name} >> {tmp_path}/out").stdout == b""
+        assert (tmp_path / "out").read_bytes() == b"before\n" + plain, name
+    quiet = shell(f"k3logs parse {FAILED} -o /dev/stdout | head -n 1; exit ${{PIPESTATUS[0]}}")
+    assert (quiet.returncode, quiet.stderr, quiet.stdout.count(b"\n")) == (0, b"", 1)
+
+
+def test_told_to_end_it_leaves_nothing_behind(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-m", "k3logs", "triage", "-o", tmp_path / "a.txt"], cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin
+    process.stdin.write(b"hello\n" * 1000)
+    process.stdin.flush()
+    while not any(tmp_path.iterdir()):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    assert (process.wait(timeout=30), list(tmp_path.iterdir())) == (143, [])
+    process.stdin.close()
+
+
+@pytest.mark.parametrize(("zone", "wanted"), [("", "12:00:03Z"), ("Europe/Berlin", "10:00:03Z"), ("+05:30", "06:30:03Z"), ("UTC-7", "19:00:03Z"), ("UTC", "12:00:03Z")])
+def test_the_zone_of_stamps_that_name_none(zone: str, wanted: str) -> None:
+    log = b"(Worker_TP1 pid=7) ERROR 08-05 12:00:03 [a.py:9] Traceback (most recent call last):\n(Worker_TP1 pid=7) ERROR 08-05 12:00:03 [a.py:9] RuntimeError: boom at last\n"
+    options = ["--tz", zone] if zone else []
+    found = json.loads(k3logs("triage", "--format", "json", *options, stdin=log).stdout)
+    assert found["root_cause"]["time"].endswith(wanted), found["root_cause"]["time"]
+    row = json.loads(k3logs("parse", *options, stdin=log).stdout.splitlines()[0])
+    assert row["time"].endswith(wanted)
+
+
+def test_failures_outside_the_time_asked_for_are_left_out() -> None:
+    line = "2026-08-05T{}Z (Worker_TP{} pid={}) ERROR 08-05 {} [a.py:9] {}\n"
+    log = "".join(line.format(clock, rank, 70 + rank, clock, text) for clock, rank, text in [
+        ("12:00:03", 1, "Traceback (most recent call last):"), ("12:00:03", 1, "RuntimeError: boom of one"),
+        ("13:00:03", 2, "Traceback (most recent call last):"), ("13:00:03", 2, "ValueError: boom of two")]).encode()  # fmt: skip
+
+    def message(*options: str) -> str:
+        found = json.loads(k3logs("triage", "--format", "json", *options, stdin=log).stdout)
+        assert any("--since" in notice for notice in found["coverage"]["notices"]) is bool(options)
+        return found["root_cause"]["message"] if found["root_cause"] else ""
+
+    assert message() == "RuntimeError: boom of one"
+    assert message("--since", "2026-08-05T12:30") == "ValueError: boom of two"
+    assert message("--since", "2026-08-05T14:30", "--tz", "+02:00") == "ValueError: boom of two"
+    assert message("--until", "2026-08-05T12:30") == "RuntimeError: boom of one"
+    assert message("--since", "2026-08-05T14:00") == ""
 
 
 # Input.
@@ -286,12 +367,16 @@ def test_how_a_file_was_read() -> None:
     for done in (k3logs("grammars", "test", log), k3logs("grammars", "test", "-", stdin=log.read_bytes())):
         assert "nccl.record" in done.stdout.decode()
     assert k3logs("grammars", "test", "-", stdin=b"").returncode == 0
+    assert k3logs("grammars", "test", "").returncode == 0
     refused(k3logs("grammars", "test", FAILED), "one file at a time")
 
 
 def test_a_users_signatures_are_checked(tmp_path: Path) -> None:
+    refused(k3logs("signatures", "test", tmp_path), "holds no signature")
     (tmp_path / "BAD001-x.toml").write_text('id = "BAD001"\ntitle = "x"\n')
     refused(k3logs("signatures", "test", tmp_path), "BAD001-x.toml")
+    (tmp_path / "BAD001-x.toml").write_bytes(b'id = "BAD001"\ntitle = "\xe4"\n')
+    refused(k3logs("signatures", "test", tmp_path), "BAD001-x.toml:2: is not UTF-8")
 
 
 @pytest.mark.skipif(not HAS_READ, reason="no event table yet")

@@ -10,7 +10,9 @@ import made
 import pytest
 
 from k3logs import model
-from k3logs.reports import REPORTS, name_for_file, renderer, words
+from k3logs.cli.common import format_of
+from k3logs.errors import InputError
+from k3logs.reports import REPORTS, extensions, renderer, words
 from k3logs.reports.base import Look
 from k3logs.reports.contract import to_contract
 from k3logs.reports.safe import one_line
@@ -94,9 +96,16 @@ def test_markdown_cannot_be_turned_into_markup() -> None:
     assert "- [ ] " in text
 
 
-@pytest.mark.parametrize(("name", "format"), [("a.md", "markdown"), ("a.json", "json"), ("x/a.TXT", "text"), ("a.log", None), ("plain", None)])
-def test_format_from_the_name_of_the_file(name: str, format: str | None) -> None:
-    assert name_for_file(name) == format
+@pytest.mark.parametrize(("name", "format"), [
+    ("a.md", "markdown"), ("a.json", "json"), ("x/a.TXT", "text"), ("plain", "text"), ("x.y/plain", "text"), ("/dev/null", "text"), (None, "text"), ("-", "text"),
+])  # fmt: skip
+def test_format_from_the_name_of_the_file(name: str | None, format: str) -> None:
+    assert format_of(name, extensions(), "text") == format
+
+
+def test_a_name_that_no_format_has_is_refused() -> None:
+    with pytest.raises(InputError, match=r"no format is written to \.log files \(end the name with \.txt, \.json, \.md, or add --format\)"):
+        format_of("a.log", extensions(), "text")
 
 
 def test_one_line_keeps_letters_of_every_script_and_cuts_long_texts() -> None:
@@ -121,3 +130,21 @@ def test_one_line_keeps_letters_of_every_script_and_cuts_long_texts() -> None:
 )  # fmt: skip
 def test_words(got: object, wanted: object) -> None:
     assert got == wanted
+
+
+def test_many_clocks_are_counted_and_the_telling_ones_shown() -> None:
+    clocks = [model.ClockOffset(f"n{n:04d}", n / 1000, n / 1000, n / 1000, 3) for n in range(1000)] + [model.ClockOffset("lost", None, None, None, 0)]
+    notices = [f"n{n}.log: not read" for n in range(50)]
+    for name in ("text", "markdown"):
+        text = renderer(name).render(made.verdict(clocks=clocks, coverage=model.Coverage(10, 10, 10, 1, notices)))
+        assert text.count("anchors") == 11
+        assert "lost: not tied" in text
+        assert "989 more nodes, +0.000 s to +0.988 s" in text
+        assert "n11.log" in text
+        assert "n12.log" not in text
+        assert "38 more notices" in text
+
+
+def test_shares_are_of_rows_where_a_line_is_several() -> None:
+    found = model.Coverage(10, 100, 10, 1, [], {"vllm": 30, "untagged": 10})
+    assert "100% understood (vllm 75%, untagged 25%)" in renderer("text").render(made.verdict(coverage=found))

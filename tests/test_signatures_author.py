@@ -124,7 +124,7 @@ def test_sample_of_two_equal_signatures(tmp_path: Path) -> None:
 
 def test_unreadable_file(tmp_path: Path) -> None:
     (tmp_path / "SITE001-gate.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(AuthorError, match="cannot be read"):
+    with pytest.raises(AuthorError, match="1: is not UTF-8"):
         Catalog.load(folder=tmp_path)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
 
 from k3logs.batch.incidents import Incident
@@ -17,6 +18,9 @@ from k3logs.errors import K3LogsError
 
 Work = Callable[[Incident], Row]
 """What a worker does with an incident; it travels to other processes, so it is a function of a module, or a partial of one."""
+
+
+AWHILE = 1.0
 
 
 def triage_one(incident: Incident, grammars: tuple[Path, ...] = (), signatures: tuple[Path, ...] = ()) -> Row:
@@ -68,7 +72,8 @@ def _pool(queue: list[Incident], workers: int, work: Work) -> Generator[Row, Non
                     running[pool.submit(work, incident)] = incident
                 except BrokenProcessPool:
                     dropped.append(incident)
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            # waits of a second, since an interrupt may reach a thread that does not wake this one
+            for future in wait(running, AWHILE, return_when=FIRST_COMPLETED).done:
                 incident = running.pop(future)
                 try:
                     yield future.result()
@@ -88,5 +93,14 @@ def _pool(queue: list[Incident], workers: int, work: Work) -> Generator[Row, Non
 def _prepare(workers: int) -> None:
     """In a new worker: an interrupt is the parent's to handle, and workers share the cores."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
     if workers > 1:
         os.environ.setdefault("POLARS_MAX_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+
+
+def _end_with(parent: int) -> None:
+    """End this worker when its parent is gone, even if that was killed: nobody else would."""
+    connection.wait([parent])
+    os._exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,11 @@ class Store:
         except OSError as error:
             raise InputError(f"cannot make folder {folder}: {error.strerror}", "choose another one with -o") from error
         self.folder = folder
+        for left in folder.glob(f".{PATTERN}.*.part"):  # of a run that was killed while it wrote
+            left.unlink(missing_ok=True)
         self._files = sorted(folder.glob(PATTERN))
+        if folders := [file for file in self._files if file.is_dir()]:
+            raise InputError(f"{folders[0]} is a folder, and results are files of such names", "choose another folder with -o, or move it away")
         self._next = max((int(f.stem.rpartition("-")[2]) for f in self._files if f.stem.rpartition("-")[2].isdigit()), default=0) + 1
         self.table = self._read()
 
@@ -70,7 +75,9 @@ class Store:
 
     def _write(self, table: pl.DataFrame) -> None:
         path = self.folder / f"verdict-{self._next:05d}.parquet"
+        data = io.BytesIO()  # polars' own error for a full disk does not say that it is one
+        table.write_parquet(data, compression="zstd")
         with replacing(path) as out:
-            table.write_parquet(out, compression="zstd")
+            out.write(data.getbuffer())
         self._files.append(path)
         self._next += 1

@@ -49,7 +49,11 @@ class Commands(click.Group):
 
             if Path(args[0]).exists():
                 raise click.UsageError(f"{args[0]!r} is no command; for a log write: k3logs triage {args[0]}", ctx) from error
-            raise
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0].lower(), COMMANDS, 1, 0.5)
+            hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"No such command {args[0]!r}. {hint}", ctx) from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -14,6 +14,10 @@ import click
 from k3logs.errors import InputError
 from k3logs.redact import mask
 from k3logs.reports.base import Look
+
+STANDARD_OUTPUT = (None, "-", "/dev/stdout")
+
+OK_OR_2 = "Exit status: 0, or 2 where the input or the command cannot be used: one line on standard error says why, and what to do."
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,6 +37,11 @@ def grammars_option(function: F) -> F:
 def signatures_option(function: F) -> F:
     """``--signatures DIR``."""
     return click.option("--signatures", multiple=True, type=_FOLDER, metavar="DIR", help="More signatures: a folder of .toml files.")(function)
+
+
+def zone_option(function: F) -> F:
+    """``--tz ZONE``."""
+    return click.option("--tz", "zone", metavar="ZONE", help="Zone of stamps that name none: +02:00, Europe/Berlin; by default what the log tells, else UTC.")(function)
 
 
 def output_option(function: F) -> F:
@@ -57,6 +66,25 @@ def given_sources(sources: tuple[str, ...], command: str, output: str | None = N
     return ["-"]
 
 
+def format_of(output: str | None, extensions: Mapping[str, str], default: str) -> str:
+    """The format that an output's name asks for.
+
+    Args:
+        extensions: without the dot -> format name.
+        default: for standard output, a device, or a name without extension.
+
+    Raises:
+        InputError: an extension that no format has.
+    """
+    end = Path(output).suffix if output and not output.startswith("/dev/") else ""
+    if not end:
+        return default
+    name = extensions.get(end[1:].lower())
+    if name is None:
+        raise InputError(f"no format is written to {end} files", f"end the name with {', '.join(f'.{known}' for known in extensions)}, or add --format")
+    return name
+
+
 def look(*, color: bool, to_file: bool) -> Look:
     """How a report may look where it goes: NO_COLOR and FORCE_COLOR are kept, a file gets no colour."""
     terminal = sys.stdout is not None and sys.stdout.isatty() and not to_file
@@ -76,10 +104,10 @@ def writing(path: str | None) -> Iterator[BinaryIO]:
     Raises:
         InputError: it cannot be written.
     """
-    if path is not None and path != "-":
+    if path not in STANDARD_OUTPUT:
         from k3logs.sinks.atomic import replacing
 
-        with replacing(path) as file:
+        with replacing(str(path)) as file:
             yield file
         return
     if sys.stdout is None:

@@ -12,10 +12,12 @@ from k3logs.cli import common
 if TYPE_CHECKING:
     from k3logs.batch.corpus import Checked
 
+_EXIT = "Exit status: 0 all right, 1 a verdict misses its truth or differs from the accepted one, 2 unusable input or usage."
+
 _folder = click.option("--dir", "root", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Another corpus than the one that ships.")
 
 
-@click.group(invoke_without_command=True, epilog="Exit status: 0 all right, 1 a verdict misses its truth or differs from the accepted one.")
+@click.group(invoke_without_command=True, epilog=_EXIT)
 @click.pass_context
 def command(context: click.Context) -> int:
     """Check the labelled incidents against their truth, and accept their verdicts.
@@ -29,7 +31,7 @@ def command(context: click.Context) -> int:
     return 0 if context.invoked_subcommand else _run((), None, accept=False)
 
 
-@command.command()
+@command.command(epilog=_EXIT)
 @click.argument("slugs", nargs=-1, metavar="[SLUG]...")
 @_folder
 def check(slugs: tuple[str, ...], root: Path | None) -> int:
@@ -42,7 +44,7 @@ def check(slugs: tuple[str, ...], root: Path | None) -> int:
     return _run(slugs, root, accept=False)
 
 
-@command.command()
+@command.command(epilog=_EXIT)
 @click.argument("slugs", nargs=-1, metavar="[SLUG]...")
 @_folder
 def accept(slugs: tuple[str, ...], root: Path | None) -> int:
@@ -61,6 +63,7 @@ def _run(slugs: tuple[str, ...], root: Path | None, *, accept: bool) -> int:
     from k3logs.batch.corpus import GOLDEN, labelled
     from k3logs.batch.corpus import check as check_all
     from k3logs.paths import data_folder
+    from k3logs.reports.words import counted
     from k3logs.sinks.atomic import replacing
 
     incidents = labelled(root or data_folder("corpus"), slugs)
@@ -73,7 +76,7 @@ def _run(slugs: tuple[str, ...], root: Path | None, *, accept: bool) -> int:
             with replacing(checked.incident.folder / GOLDEN) as file:
                 file.write(checked.text.encode())
         wrong += not (checked.right or writes)
-    common.say(f"k3logs: {len(incidents)} incidents, {len(incidents) - wrong} right")
+    common.say(f"k3logs: {counted(len(incidents), 'incident')}, {len(incidents) - wrong} right")
     return 1 if wrong else 0
 
 

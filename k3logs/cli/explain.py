@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from k3logs.signatures.signature import Signature
 
 
-@click.command()
+@click.command(epilog=common.OK_OR_2)
 @click.argument("what", metavar="ID|LINE")
 @common.grammars_option
 @common.signatures_option
@@ -32,10 +32,15 @@ def command(what: str, grammars: tuple[Path, ...], signatures: tuple[Path, ...])
     """
     from k3logs.signatures.catalog import Catalog
 
+    if not what.strip():
+        raise InputError("nothing to explain", "give the id of a signature (k3logs signatures list names them), or a log line in quotes")
     catalog = Catalog.load(signatures)
     found = catalog.by_id(what.strip().upper())
     if found is None and what.strip().isalnum():
-        near = [s.id for s in catalog.signatures if s.id.startswith(what.strip().upper()[:3])]
+        from difflib import get_close_matches
+
+        ids = [s.id for s in catalog.signatures]
+        near = [id for id in ids if id.startswith(what.strip().upper()[:3])] or get_close_matches(what.strip().upper(), ids, 8)
         raise InputError(f"no signature {what.strip()}", f"like it: {', '.join(near[:8])}" if near else "k3logs signatures list names them")
     text = "\n".join(page(found)) + "\n" if found else "\n".join(_line(what, grammars, catalog)) + "\n"
     with common.writing(None) as out:

@@ -15,7 +15,7 @@ MOST_BYTES = 64 << 20
 MOST_UNREAD = 5
 
 
-@click.group()
+@click.group(epilog=common.OK_OR_2)
 def command() -> None:
     """List the grammars, or test them on a line or file.
 
@@ -27,7 +27,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@command.command("list", epilog=common.OK_OR_2)
 @common.grammars_option
 def list_(grammars: tuple[Path, ...]) -> None:
     """List every grammar: its forms, and what its header says it reads.
@@ -36,20 +36,21 @@ def list_(grammars: tuple[Path, ...]) -> None:
     Example:
       k3logs grammars list
     """
+    from k3logs.grammar.author import read_text
     from k3logs.paths import data_folder
 
     rows = [("kind", "grammar", "forms", "reads")]
     for root in (data_folder("grammars"), *grammars):
         for kind in ("envelopes", "dialects", "messages"):
             for file in sorted((root / kind).glob("*.lark")):
-                text = file.read_text(encoding="utf-8")
+                text = read_text(file)
                 comment = " ".join(line[2:].strip() for line in text.split("\n\n")[0].splitlines() if line.startswith("//") and "// @" not in line)
                 rows.append((kind.removesuffix("s"), file.stem, str(text.count("->")) if kind != "messages" else "", comment.split(". ")[0][:160]))
     with common.writing(None) as out:
         out.write(common.encoded(aligned(rows), None))
 
 
-@command.command()
+@command.command(epilog=common.OK_OR_2)
 @click.argument("what", metavar="LINE|FILE")
 @common.grammars_option
 def test(what: str, grammars: tuple[Path, ...]) -> None:
@@ -91,7 +92,7 @@ def _data(what: str) -> tuple[bytes, bool]:
     from k3logs.sources.find import find
 
     try:
-        is_file = what == "-" or Path(what).exists()
+        is_file = what == "-" or (bool(what) and Path(what).exists())
     except (OSError, ValueError):
         is_file = False
     if not is_file:

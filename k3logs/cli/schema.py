@@ -8,7 +8,7 @@ from k3logs.cli import common
 from k3logs.cli.table import aligned
 
 
-@click.command()
+@click.command(epilog=common.OK_OR_2)
 @click.option("--format", "format_name", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True, help="How to write it.")
 def command(format_name: str) -> None:
     """Describe every column of the event table: type, meaning, and its name in OpenTelemetry and ECS.

@@ -8,9 +8,10 @@ import click
 
 from k3logs.cli import common
 from k3logs.cli.table import aligned
+from k3logs.errors import InputError
 
 
-@click.group()
+@click.group(epilog=common.OK_OR_2)
 def command() -> None:
     """List the known failure texts, or check your own.
 
@@ -21,7 +22,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@command.command("list", epilog=common.OK_OR_2)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @common.signatures_option
 def list_(words: tuple[str, ...], signatures: tuple[Path, ...]) -> None:
@@ -43,7 +44,7 @@ def list_(words: tuple[str, ...], signatures: tuple[Path, ...]) -> None:
         out.write(common.encoded(aligned(rows) if len(rows) > 1 else "no signature holds these words\n", None))
 
 
-@command.command()
+@command.command(epilog=common.OK_OR_2)
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def test(folder: Path) -> None:
     """Check the signatures in DIR: their fields, patterns and samples, beside those that ship.
@@ -54,10 +55,15 @@ def test(folder: Path) -> None:
     Example:
       k3logs signatures test my-signatures/
     """
+    from k3logs.reports.words import counted
     from k3logs.signatures.catalog import Catalog
 
     both = Catalog.load([folder])
     own = [s for s in both.signatures if Path(s.path).is_relative_to(folder)]
+    if not own:
+        raise InputError(f"{folder} holds no signature", "signatures are files NAME.toml in it; CONTRIBUTING.md has the recipe")
     samples = sum(len(s.samples) for s in own)
     refused = sum(len(s.not_samples) for s in own)
-    common.say(f"k3logs: {len(own)} signatures hold beside {len(both) - len(own)}: {samples} samples claimed, {refused} near misses refused")
+    holds = "holds" if len(own) == 1 else "hold"
+    told = f"{counted(samples, 'sample')} claimed, {counted(refused, 'near miss', 'near misses')} refused"
+    common.say(f"k3logs: {counted(len(own), 'signature')} {holds} beside {len(both) - len(own)}: {told}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from k3logs.clocks.solve import Solution
+from k3logs.clocks.window import Window
 from k3logs.events.digest import Digest
 from k3logs.events.record import Line
 from k3logs.events.stamps import NO_TIME, has_year, has_zone, near_year
@@ -47,11 +48,17 @@ class SourceClock:
     usual: dict[str | None, float] = field(default_factory=dict)
 
 
+def _middle(reference: int, stamps: list[int]) -> int:
+    """A time that is typical of a log: a zone may have its summer."""
+    return int(median(stamps)) if stamps else reference
+
+
 class Times:
     """Intervals of lines on their own node's clock, and on the reference clock once offsets are known."""
 
-    def __init__(self, digests: Sequence[Digest], now: int) -> None:
+    def __init__(self, digests: Sequence[Digest], now: int, window: Window | None = None) -> None:
         self._digests = digests
+        self._window = window or Window()
         self.clocks = [self._clock(digest, now) for digest in digests]
         self.solution: Solution | None = None
         self.node_number: dict[str, int] = {}
@@ -80,6 +87,8 @@ class Times:
             middle = sorted(differences)[len(differences) // 2]
             clock.zone, clock.zone_known = round(middle / QUARTER) * QUARTER, True
             clock.usual = {dialect: median(found) for dialect, found in by_dialect.items()}
+        elif (given := self._window.offset(_middle(clock.reference, [self._year(known[h].stamp, t, clock.reference) for _, h, t, _, _ in stamps if t != NO_TIME]))) is not None:
+            clock.zone, clock.zone_known = given, True
         stamps.sort(key=lambda stamp: stamp[0])  # a line in pieces is kept where it ends, and numbered where it began
         for line, h, t, e, grain in stamps:
             low, high = self._interval(clock, known[h].dialect, known[h].stamp, t, e, grain)

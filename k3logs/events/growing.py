@@ -61,6 +61,9 @@ def begin(record: Growing, line: Line) -> None:
         record.event.chain.append(record.link)
 
 
+_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+
+
 def take(record: Growing, line: Line) -> bool:
     """Add a line to an open record; False where it begins a new one."""
     name = line.form.rpartition(".")[2]
@@ -122,6 +125,8 @@ def take(record: Growing, line: Line) -> bool:
         return False
     if name in _TAILS:
         _tail(record, line)
+    elif event.text.translate(_NO_DIGITS) == line.message.translate(_NO_DIGITS):
+        return False  # the same said again, of other ranks perhaps: a record of its own
     else:
         event.text += "\n" + line.message
     return True

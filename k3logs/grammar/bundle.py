@@ -7,10 +7,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
-import tempfile
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -19,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from k3logs import paths
 from k3logs.errors import AuthorError
+from k3logs.grammar.order import FOLDERS, KEYS, order
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -26,8 +24,11 @@ if TYPE_CHECKING:
     from k3logs.grammar.automaton import Automaton
     from k3logs.grammar.line import Form
 
-LAYOUT = 5
+LAYOUT = 6
 """Raised when what the cache holds changes shape."""
+
+_READ = ("*.toml", "*.lark", "envelopes/*", "dialects/*")
+"""Files that a bundle is made of."""
 
 
 @dataclass(slots=True)
@@ -43,7 +44,7 @@ class FormSet:
         """Read one line with Lark; None where it is not of this grammar."""
         from lark.exceptions import UnexpectedInput
 
-        from k3logs.grammar.line import read_tree
+        from k3logs.grammar.tree import read_tree
 
         lark = self._larks.get(grammar)
         if lark is None:
@@ -72,10 +73,9 @@ def load(extra: Sequence[Path] = ()) -> Bundle:
         AuthorError: a grammar is wrong, or one of its samples is not read as it says.
     """
     folders = [paths.data_folder("grammars"), *extra]
-    files = sorted(f for folder in folders for f in folder.rglob("*") if f.suffix in {".lark", ".toml"})
     digest = hashlib.sha1(f"{LAYOUT}".encode(), usedforsecurity=False)
-    for file in files:
-        digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
+    for file in (file for folder in folders for kind in _READ for file in sorted(folder.glob(kind))):
+        digest.update(f"{file.parent.name}/{file.name}\0".encode() + file.read_bytes() + b"\0")
     cache = paths.cache_folder() / f"grammars-{digest.hexdigest()[:20]}.pickle"
     try:
         with cache.open("rb") as stored:
@@ -84,54 +84,30 @@ def load(extra: Sequence[Path] = ()) -> Bundle:
             return bundle
     except (OSError, pickle.PickleError, EOFError, AttributeError, ImportError, ValueError):
         pass
-    order = _order(folders[0])
-    texts = order["texts"]
-    bundle = Bundle(
-        _compile(folders, "envelopes", order["envelopes"]),
-        _compile(folders, "dialects", order["dialects"], without=texts),
-        _compile(folders, "dialects", texts, only=texts),
-    )
+    tried = order(folders)
+    bundle = Bundle(*(_compile(folders, FOLDERS[key], tried[key]) for key in KEYS))
     store(cache, bundle)
     return bundle
 
 
 def store(path: Path, value: object) -> None:
     """Write a cache file in one step; a folder that cannot be written is no error."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as out:
-            pickle.dump(value, out, protocol=pickle.HIGHEST_PROTOCOL)
-        os.replace(out.name, path)
-    except OSError:
-        return
+    paths.keep(path, pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
 
 
-def _order(root: Path) -> dict[str, list[str]]:
-    """The names in ``order.toml``: in which order grammars are tried, and which dialects are texts."""
-    file = root / "order.toml"
-    try:
-        data = tomllib.loads(file.read_text())
-        return {key: [str(name) for name in data[key]] for key in ("envelopes", "dialects", "texts")}
-    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
-        raise AuthorError(file, 0, f"not an order file: {error}", "it lists envelopes, dialects and texts") from error
-
-
-def _compile(folders: Sequence[Path], kind: str, order: Sequence[str], without: Sequence[str] = (), only: Sequence[str] | None = None) -> FormSet:
+def _compile(folders: Sequence[Path], kind: str, names: Sequence[str]) -> FormSet:
     from k3logs.grammar.automaton import compile_forms
     from k3logs.grammar.samples import check
 
-    rank = {name: n for n, name in enumerate(order)}
+    files = {file.stem: file for root in folders for file in (root / kind).glob("*.lark")}
     forms: list[Form] = []
     packed: dict[str, bytes] = {}
-    for root in folders:
-        for file in sorted((root / kind).glob("*.lark"), key=lambda f: (rank.get(f.stem, len(rank)), f.stem)):
-            if file.stem in without or (only is not None and file.stem not in only):
-                continue
-            grammar = check(file, folders[0])
-            forms += grammar.forms
-            out = BytesIO()
-            grammar.lark.save(out)
-            packed[grammar.name] = out.getvalue()
+    for name in names:
+        grammar = check(files[name], folders[0])
+        forms += grammar.forms
+        out = BytesIO()
+        grammar.lark.save(out)
+        packed[name] = out.getvalue()
     try:
         automaton = compile_forms(forms)
     except ValueError as error:

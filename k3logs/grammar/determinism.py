@@ -59,6 +59,7 @@ class Positions:
         self.characters: list[frozenset[int]] = []
         self.group: list[str] = []
         self.follow: list[set[int]] = []
+        self.anchors = 0
         tree = parser.parse(pattern)
         self._names = {number: name for name, number in tree.state.groupdict.items()}
         self.nullable, self.first, self.last = self._sequence(tree, "")
@@ -76,8 +77,11 @@ class Positions:
 
     def _node(self, kind: Any, value: Any, group: str) -> tuple[bool, set[int], set[int]]:
         if kind is op.AT:
+            self.anchors += 1
             return True, set(), set()
         if kind is op.SUBPATTERN:
+            if value[1] or value[2]:
+                raise ValueError("FLAGS")
             return self._sequence(value[3], self._names.get(value[0], group))
         if kind is op.BRANCH:
             nullable, first, last = False, set[int](), set[int]()
@@ -111,6 +115,25 @@ class Positions:
         for position in last:
             self.follow[position] |= first
         return nullable or low == 0, first, last
+
+
+def objection(pattern: str) -> str:
+    """Why a terminal's pattern is outside the regular subset that all engines read alike, in words; empty where it is inside."""
+    try:
+        if Positions(f"(?:{pattern})").anchors:
+            return "an anchor or word boundary is outside the regular subset"
+    except parser.error as error:
+        return f"does not compile: {error}"
+    except (ValueError, KeyError) as error:
+        word = str(error).split()[0].strip("'\"")
+        return f"{_WORDS.get(word, word.lower().replace('_', ' '))} is outside the regular subset"
+    return ""
+
+
+_WORDS = {
+    "ASSERT": "a look-ahead or look-behind", "ASSERT_NOT": "a look-ahead or look-behind", "GROUPREF": "a back-reference", "GROUPREF_EXISTS": "a condition",
+    "FLAGS": "a flag such as (?i:...)", "ATOMIC_GROUP": "an atomic group", "POSSESSIVE_REPEAT": "a possessive repeat",
+}  # fmt: skip
 
 
 def conflicts(pattern: str) -> Iterator[str]:

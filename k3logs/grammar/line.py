@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,12 +30,10 @@ from lark.exceptions import LarkError, UnexpectedInput
 from lark.grammar import NonTerminal, Terminal
 
 from k3logs.errors import AuthorError
-from k3logs.grammar.determinism import conflicts, opening_bytes
+from k3logs.grammar.author import SUBSET, defined, read_text
+from k3logs.grammar.determinism import conflicts, objection, opening_bytes
+from k3logs.grammar.tree import VOLATILE, Node, flatten, read_tree
 
-Node = Tree[Any]
-"""A piece of a grammar as Lark's own reader gives it."""
-
-VOLATILE = ("stamp", "site", "uptime")
 REST = "MESSAGE"
 OPENING = 8
 """How many first bytes of a line decide which forms are tried on it."""
@@ -84,23 +83,6 @@ def _name(symbol: Any) -> str:
     return str(symbol.name)
 
 
-def _flatten(node: Node, rules: dict[str, Node], seen: tuple[str, ...]) -> Iterator[Node]:
-    """The top-level sequence of a form, with underscore rules put in place."""
-    if node.data == "expansion":
-        for child in node.children:
-            yield from _flatten(child, rules, seen)
-    elif node.data == "expansions" and len(node.children) == 1:
-        yield from _flatten(node.children[0], rules, seen)
-    elif node.data == "value" and isinstance(node.children[0], NonTerminal) and node.children[0].name not in VOLATILE:
-        name = str(node.children[0].name)
-        if name not in seen and len(rules[name].children) == 1:
-            yield from _flatten(rules[name], rules, (*seen, name))
-        else:
-            yield node
-    else:
-        yield node
-
-
 class LineGrammar:
     """A line grammar, loaded from its file.
 
@@ -116,15 +98,21 @@ class LineGrammar:
         self.path = path
         self.name = path.stem
         try:
-            self.lark = Lark(path.read_text(), parser="lalr", start="line", maybe_placeholders=False,
-                             import_paths=[str(imports)], source_path=str(path))
-        except (LarkError, OSError) as error:
-            raise AuthorError(path, getattr(error, "line", 0) or 0, " ".join(str(error).split())[:400]) from error
+            text = read_text(path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", FutureWarning)  # a class within a class: one engine reads it, the other does not
+                self.lark = Lark(text, parser="lalr", start="line", maybe_placeholders=False, import_paths=[str(imports)], source_path=str(path))
+        except (LarkError, OSError, FutureWarning, re.error) as error:
+            said = " ".join(str(error).split())[:400]
+            raise AuthorError(path, getattr(error, "line", 0) or defined(path, said), f"not a line grammar: {said}", SUBSET) from error
         self._terminals = {t.name: t.pattern.to_regexp() for t in self.lark.terminals}
         self._rules = {str(name): tree for name, _, tree, _ in self.lark.grammar.rule_defs}
+        for name, pattern in self._terminals.items():
+            if (reason := objection(pattern)):
+                raise AuthorError(path, defined(path, name), f"terminal {name}: {reason}", SUBSET)
 
     def _wrong(self, form: str, reason: str, help: str = "") -> AuthorError:
-        line = next((n for n, text in enumerate(self.path.read_text().splitlines(), 1) if f"-> {form}" in text), 0)
+        line = next((n for n, text in enumerate(read_text(self.path).splitlines(), 1) if f"-> {form}" in text), 0)
         return AuthorError(self.path, line, f"form {form!r}: {reason}", help)
 
     @cached_property
@@ -141,7 +129,7 @@ class LineGrammar:
     def _compile(self, name: str, body: Node) -> Form:
         columns: list[str] = []
         pattern = "^" + self._regex(name, body, columns, ("line",)) + "$"
-        sequence = list(_flatten(body, self._rules, ("line",)))
+        sequence = list(flatten(body, self._rules, ("line",)))
         rest = [n for n, node in enumerate(sequence) if REST in self._names(node)]
         if rest and rest != [len(sequence) - 1]:
             raise self._wrong(name, f"{REST} must be the last part", "put what follows it into the message")
@@ -162,7 +150,7 @@ class LineGrammar:
         inner = self._optional(node)
         if inner is None:
             raise self._wrong(form, f"{REST} is not optional", f"write {REST}? so that an empty message is read too")
-        parts = list(_flatten(inner, self._rules, ("line",)))
+        parts = list(flatten(inner, self._rules, ("line",)))
         if len(parts) == 1 and parts[0].data == "value":
             return ""
         texts = [self._constant(p) for p in parts[:-1]]
@@ -289,11 +277,3 @@ class LineGrammar:
             wanted = ", ".join(sorted(map(str, getattr(error, "accepts", None) or getattr(error, "expected", None) or ())))
             return f"{error.get_context(line).rstrip()}  expected: {wanted or 'the end of the line'}"
         return ""
-
-
-def read_tree(tree: Tree[Token]) -> dict[str, str]:
-    """Columns of a parsed line: token type in lower case -> text, plus ``form``."""
-    fields = {"form": str(tree.data)}
-    for token in tree.scan_values(lambda value: isinstance(value, Token)):
-        fields[token.type.lower()] = str(token)
-    return fields

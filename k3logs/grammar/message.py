@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from k3logs.errors import AuthorError
+from k3logs.grammar.author import read_text
 from k3logs.paths import cache_folder, data_folder
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class MessageGrammar:
             AuthorError: the file cannot be read, or a directive is not a quoted text.
         """
         try:
-            text = path.read_text()
+            text = read_text(path)
             found = [(kind, str(json.loads(value))) for kind, value in _DIRECTIVE.findall(text)]
         except (OSError, ValueError) as error:
             raise AuthorError(path, 0, f"not a message grammar: {error}", 'directives look so: // @prefilter "text"') from error

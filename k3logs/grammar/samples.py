@@ -16,6 +16,7 @@ pattern in Rust (through polars); a grammar whose two engines differ is refused.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from k3logs.errors import AuthorError
+from k3logs.grammar.author import read_text
 from k3logs.grammar.line import Form, LineGrammar
 from k3logs.grammar.message import MessageGrammar
 from k3logs.paths import data_folder
@@ -57,12 +59,17 @@ def load_toml(path: Path, missing_help: str = "") -> tuple[dict[str, Any], list[
         AuthorError: it cannot be read, or is not TOML.
     """
     try:
-        text = path.read_text()
+        text = read_text(path)
         return tomllib.loads(text), text.splitlines()
     except OSError as error:
         raise AuthorError(path, 0, f"cannot be read: {error.strerror}", missing_help) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise AuthorError(path, 0, f"is not TOML: {error}", "a line with backslashes stands in '...' or '''...'''") from error
+    except tomllib.TOMLDecodeError as error:
+        raise AuthorError(path, _line(error), f"is not TOML: {error}", "a line with backslashes stands in '...' or '''...'''") from error
+
+
+def _line(error: tomllib.TOMLDecodeError) -> int:
+    found = re.search(r"at line ([0-9]+)", str(error))
+    return int(found[1]) if found else 0
 
 
 def load_samples(grammar: Path, forms: bool = True) -> list[Sample]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from k3logs.events.digest import Digest
 from k3logs.identity.facts import Fact
-from k3logs.identity.process import kind_of
+from k3logs.identity.process import kind_of, parallel_of
 
 FIELD = "job_rank"
 
@@ -44,3 +44,15 @@ def hosts(digests: Sequence[Digest]) -> dict[str, str]:
             if FIELD in fields and "host" in fields:
                 seen.setdefault(fields[FIELD], Counter())[fields["host"]] += use.count
     return {label: counted.most_common(1)[0][0] for label, counted in seen.items()}
+
+
+def mixed_pids(digests: Sequence[Digest], scopes: Sequence[str]) -> set[tuple[str, str]]:
+    """``(scope, pid)`` that stand in the tags of several workers: streams of containers that number their processes alike."""
+    tags: dict[tuple[str, str], set[tuple[tuple[str, int], ...]]] = {}
+    for digest, scope in zip(digests, scopes, strict=True):
+        for header in digest.uses:
+            fields = digest.headers.known[header].fields
+            place = parallel_of(fields.get("process", ""))
+            if "pid" in fields and place and kind_of(fields["process"]) == "worker":
+                tags.setdefault((scope, fields["pid"]), set()).add(tuple(sorted((k, v) for k, v in place.items() if k != "ep")))
+    return {key for key, found in tags.items() if len(found) > 1 and not any(set(a) < set(b) for a in found for b in found)}

@@ -48,14 +48,14 @@ def own_name(path: str) -> str | None:
             low += 1
         while low < high and words[high - 1].lower() in _KINDS:
             high -= 1
-        if low < high:
+        if low < high and not "".join(words[low:high]).isdigit():
             left = sum(len(word) + 1 for word in words[:low])
             return part[left : left + len("-".join(words[low:high]))]
     return None
 
 
 _KINDS = frozenset({"dmesg", "kern", "kernel", "journal", "journalctl", "syslog", "messages", "log", "logs", "vllm", "docker", "container", "serve", "server",
-                    "stdout", "stderr", "out", "err", "output", "combined", "events", "console", "previous", "current"})
+                    "stdout", "stderr", "out", "err", "output", "combined", "events", "console", "previous", "current", "error"})
 """Words in names of logs that say what kind of log it is, not whose."""
 
 

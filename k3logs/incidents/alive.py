@@ -115,9 +115,11 @@ def _after(when: float | None, moment: float) -> bool:
 
 
 def _same_server(sign: Sign, f: Failure, digests: Sequence[Digest], attempts: Attempts) -> bool:
-    """Whether a sign stands behind a failure in the same source, unit and attempt."""
+    """Whether a sign stands behind a failure in the same source and unit: in its attempt, or in a later one where its own never served."""
     unit = unit_of(digests[f.event.source].headers.known[f.event.first.header].fields)
-    return sign.source == f.event.source and sign.unit == unit and sign.line > f.event.last and attempts.of(sign.source, sign.line) == f.attempt
+    return sign.source == f.event.source and sign.unit == unit and sign.line > f.event.last and (
+        (attempt := attempts.of(sign.source, sign.line)) == f.attempt
+        or (sign.began and attempt > f.attempt and attempts.reached.get((sign.source, f.attempt)) != "serving"))
 
 
 def _other_node(sign: Sign, f: Failure, found: Sequence[Sign], times: Times, cast: Cast, trouble: Sequence[Failure]) -> bool:

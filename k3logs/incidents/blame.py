@@ -36,12 +36,14 @@ def rank_in_text(failure: Failure) -> int | None:
     return None
 
 
-def name_reported(failure: Failure) -> None:
+def name_reported(failure: Failure, cast: Cast) -> None:
     """A report of a launcher or of a batch system is about the task and the node that it names, not about who prints it."""
     host, task = failure.fields.get("peer_host"), failure.fields.get("peer_rank", "")
+    if not host and (address := failure.fields.get("peer_addr")):
+        host = cast.node_of(address)
     if failure.signature is None or failure.signature.category not in ("host", "memory", "external") or not (host or task):
         return
-    failure.victim_node = failure.victim_node or host
+    failure.victim_node = failure.victim_node or (cast.node_of(host) if host else None)
     if task.isdigit() and failure.victim_rank is None:
         failure.victim_rank = int(task)
         failure.reasons.append(f"it names task {task}")
@@ -92,7 +94,7 @@ def peer_of_all(candidates: Sequence[Failure], cast: Cast) -> tuple[tuple[str, .
     ranks = {c.process.rank for c in candidates if c.process is not None and c.process.rank is not None}
     if len(peers) < len(candidates) or None in peers or len(ranks) < 2:
         return None  # one rank that does not reach its peer may be the one in trouble
-    targets = [cast.node_of_address.get(peer, peer) for peer in peers if peer]
+    targets = [cast.node_of(peer) for peer in peers if peer]
     if len(set(targets)) == 1:
         return (targets[0],), f"every error is about a peer that does not answer, and all lead to {targets[0]}"
     if any(c.node is None or c.node == target for c, target in zip(candidates, targets, strict=True)):

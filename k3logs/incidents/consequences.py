@@ -40,7 +40,7 @@ def choose(cascades: Sequence[Failure], loud: Sequence[Failure], failures: Seque
         return choice
     told = {r for f in [*cascades, *loud] if (r := rank_of(f)) is not None}
     peers = Counter(peer for f in cascades if (peer := f.fields.get("peer_addr") or f.fields.get("peer_host")))
-    nodes = {cast.node_of_address.get(peer, peer) for peer in peers}
+    nodes = {cast.node_of(peer) for peer in peers}
     if len(nodes) == 1:
         root.victim_node, choice.blames, choice.ranks = nodes.pop(), False, []
         choice.why.append(f"the lost connections lead to {root.victim_node}" + ("" if root.victim_node in cast.nodes else ", whose log is not here"))

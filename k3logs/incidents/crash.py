@@ -70,7 +70,8 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
     launcher = [c for c in minimal if rank_of(c) in ended_first]
     nodes = {e.source for e in exits if e.first}
     seen_first = len(launcher) >= 1 and len(nodes) == 1 and all(c.event.source in nodes for c in minimal)
-    first = min(launcher if seen_first else minimal or ordered, key=_preference)
+    killed = [c for c in minimal if _was_killed(c) and all(o is c or o.event.source == c.event.source and o.line > c.line and o.low >= c.low for o in minimal)]
+    first = min(launcher if seen_first else killed or minimal or ordered, key=_preference)
     alike = groups[fingerprint(first)]
     ranks = sorted({r for c in alike if (r := rank_of(c)) is not None})
     for c in ordered:
@@ -86,7 +87,10 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
     if (workers := _nameless_workers(alike)) > 1:
         return Choice(first, "crash.all_ranks", [f"the same failure in {workers} workers, none of which says its rank"], others, kind="spmd", blames=False)
     why = []
-    if all(before(first, o, times) for o in ordered if o is not first):
+    if killed and first in killed:
+        rule = "crash.killed"
+        why.append("its death by a signal from outside is reported before any other candidate's error")
+    elif all(before(first, o, times) for o in ordered if o is not first):
         rule = "crash.first"
         why.append("it is certainly before every other candidate, clock bounds included")
     elif len(minimal) == 1:
@@ -99,6 +103,11 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
         rule = "crash.likely"
         why.append(f"the order of {len(minimal)} candidates is not certain; this one names a cause most precisely")
     return Choice(first, rule, why, others, ranks if len(ranks) > 1 else [])
+
+
+def _was_killed(c: Failure) -> bool:
+    """Whether a failure is the report of a SIGKILL that nothing explains; a report comes after the death."""
+    return not c.observed and c.fields.get("exit_code", "") in ("-9", "137")
 
 
 def _nameless_workers(alike: Sequence[Failure]) -> int:

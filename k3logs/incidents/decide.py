@@ -96,7 +96,7 @@ def decide(scene: Scene) -> Decision:
     candidates = [c for c in candidates if c.role in ("initiating", "symptom")]
     if candidates:
         for c in candidates:
-            name_reported(c)
+            name_reported(c, scene.cast)
             if crash.rank_of(c) is None and (said := rank_in_text(c)) is not None:
                 c.victim_rank = said
                 c.reasons.append(f"its own words name rank {said}")
@@ -137,6 +137,9 @@ def decide(scene: Scene) -> Decision:
     if not scene.known:
         return Decision("inconclusive", Choice(None, "nothing", []), ["the log of the failed container itself (docker logs --timestamps NAME 2>&1)"], findings)
     if scene.reached == "serving" and not scene.stops and (hung := stalled(by_role.get("benign", []), scene.signs)):
+        choice = hang.choose(hung, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones)
+        return Decision("inconclusive", choice, ["stack dumps of all ranks while it hangs (py-spy dump --pid PID)", "the rest of the log, if there is one"], findings)
+    if scene.reached in _STARTING and not scene.stops and lagging(scene.milestones) is not None and (hung := stalled(by_role.get("benign", []), scene.signs)):
         choice = hang.choose(hung, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones)
         return Decision("inconclusive", choice, ["stack dumps of all ranks while it hangs (py-spy dump --pid PID)", "the rest of the log, if there is one"], findings)
     if scene.reached in _STARTING and scene.vllm and not scene.stops:

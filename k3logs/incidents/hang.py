@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from k3logs.identity.cast import Cast
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.milestones import lagging
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "data" / "stops.toml").read_text())
 
 
 @dataclass(slots=True)
@@ -37,11 +46,13 @@ def choose(symptoms: Sequence[Failure], handled: Sequence[Failure], collectives:
         milestones: rank -> what it printed of the start-up.
     """
     witness = min(symptoms, key=lambda s: (-s.specificity, s.low, s.event.source, s.line))
-    for rule, ranks, why in (_named(symptoms), _behind(collectives), _mismatch(collectives), _odd_one_out(symptoms, cast), _lagging(milestones), _absent(symptoms, cast), _silent(symptoms, cast, last_seen)):
+    for rule, ranks, why in (_named(symptoms), _stuck(symptoms), _behind(collectives), _mismatch(collectives), _odd_one_out(symptoms, cast), _lagging(milestones), _absent(symptoms, cast), _silent(symptoms, cast, last_seen)):
         if len(ranks) == 1:
             return _culprit(ranks[0], rule, why, witness, symptoms, handled, cast)
         if len(ranks) > 1 and rule == "hang.named":
             return Choice(witness, rule, [why], list(symptoms[1:3]), ranks, ["several ranks are named"], "hang", False)
+    if (odd := _odd_engine(symptoms, cast)) is not None:
+        return Choice(witness, "hang.odd_one_out", [odd], list(symptoms[1:3]), [], ["the silent one is an engine, not a rank"], "hang", False)
     joined = next((s for s in symptoms if "joined" in s.fields and "expected" in s.fields), None)
     if joined is not None:
         short = int(joined.fields["expected"]) - int(joined.fields["joined"])
@@ -87,6 +98,21 @@ def _named(symptoms: Sequence[Failure]) -> tuple[str, list[int], str]:
         top = max(named.values())
         ends = [rank for rank, count in named.items() if count == top]
     return "hang.named", sorted(ends), f"messages of other ranks say that they wait for rank {', '.join(map(str, sorted(ends)))}"
+
+
+def _stuck(symptoms: Sequence[Failure]) -> tuple[str, list[int], str]:
+    """The only rank whose own watchdog says that it stands still."""
+    words = tuple(_data()["stuck"])
+    ranks = sorted({s.process.rank for s in symptoms if s.text.startswith(words) and s.process is not None and s.process.rank is not None})
+    return "hang.stuck", ranks if len(ranks) == 1 else [], f"the watchdog of rank {ranks[0] if ranks else '?'} says that it stands still; no other rank's does"
+
+
+def _odd_engine(symptoms: Sequence[Failure], cast: Cast) -> str | None:
+    """The only engine that reports nothing, where all others report that they wait."""
+    engines = {p.id: p for p in cast.processes if p.kind == "engine" and p.name}
+    told = {t.process.id for s in symptoms for t in (s, *s.copies) if t.process is not None and t.process.id in engines}
+    silent = [p for id, p in engines.items() if id not in told]
+    return f"every other engine reports that it waits; {silent[0].name} reports nothing" if len(silent) == 1 and len(told) >= 2 else None
 
 
 def _behind(collectives: Sequence[Collective]) -> tuple[str, list[int], str]:

@@ -20,6 +20,9 @@ FAR, FAR_OF_TIMEOUT = 600.0, 7200.0
 """Seconds before the first trouble of the deployment beyond which a kernel's report is another story; time-outs come late."""
 
 _NO_ROLE = frozenset({"teardown", "benign", "handled", "request"})
+_TITLED = "vllm"
+"""What vLLM calls its processes itself (vllm/utils/system_utils.py): no other program is called so."""
+_PATHS = frozenset({"network", "interconnect", "communication"})
 _OURS = ("vllm", "python", "ray", "pt_", "torchrun", "sglang")
 """How processes of a deployment are called in the kernel's words, cut to 15 characters."""
 
@@ -50,15 +53,17 @@ def rezone(failures: Sequence[Failure], digests: Sequence[Digest], times: Times)
                 k.doubts.append("zone taken")
 
 
-def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
+def set_aside(failures: Sequence[Failure], signs: Sequence[Sign], facts: Sequence[Fact], cast: Cast) -> None:
     """Reports that have nothing to do with the incident: long before it, of other processes, or while the deployment went on."""
     reports = [f for f in failures if is_kernel(f) and f.role not in _NO_ROLE]
     own = [f for f in failures if not is_kernel(f) and f.role not in _NO_ROLE]
     began = min((f.low for f in own if f.low != float("-inf")), default=None)
+    buses = _buses(facts, cast)
+    died = any({"exit_code", "worker", "signal"} & set(f.fields) for f in own)
     works = max((s.when for s in signs if s.when is not None and s.when != float("inf")), default=None)
     far = FAR_OF_TIMEOUT if any(f.role == "symptom" for f in own) else FAR
     for k in reports:
-        told = rank_of(k) is not None
+        told = rank_of(k) is not None or (k.node, _bus(k.fields.get("bdf", ""))) in buses
         if k.low == float("-inf") and k.high == float("inf"):
             if any(f.role in ("initiating", "first") for f in own) and not told:
                 _aside(k, "it has no time, and another failure has")
@@ -68,6 +73,11 @@ def set_aside(failures: Sequence[Failure], signs: Sequence[Sign]) -> None:
             _aside(k, "the deployment still served after it")
         elif not told and _of_another_process(k) and (own or works is not None):
             _aside(k, "it is about a process of another program")
+        elif not told and _is_kill(k) and not died and not _killed(k).startswith(_TITLED) and any(f.role in ("initiating", "first") and f.event.chain for f in own):
+            _aside(k, "no process of the deployment died without a word")
+        elif not told and _category(k) in _PATHS and any(f.role in ("initiating", "first") and f.event.chain for f in own) \
+                and not any(f.role in ("initiating", "first", "symptom") and _category(f) in _PATHS for f in own):
+            _aside(k, "no failure of a connection followed")
 
 
 def _aside(failure: Failure, why: str) -> None:
@@ -77,9 +87,22 @@ def _aside(failure: Failure, why: str) -> None:
 
 def _of_another_process(k: Failure) -> bool:
     """Whether a report of a killed process names one that no deployment has."""
-    _, _, rest = k.text.partition("Killed process ")
-    name = rest.partition("(")[2].partition(")")[0].lower()
+    name = _killed(k)
     return bool(name) and not name.startswith(_OURS)
+
+
+def _killed(k: Failure) -> str:
+    """The name of the process that was killed, in lower case; empty where the line has none."""
+    return (k.text.partition("Killed process ")[2].partition("(")[2].partition(")")[0] or k.text.partition(",task=")[2].partition(",")[0]).lower()
+
+
+def _category(f: Failure) -> str:
+    return f.signature.category if f.signature is not None else ""
+
+
+def _is_kill(k: Failure) -> bool:
+    """Whether the kernel reports that it killed a process, for want of memory."""
+    return "Killed process " in k.text or "oom-kill:" in k.text
 
 
 def name_hardware(candidates: Sequence[Failure], facts: Sequence[Fact], cast: Cast) -> None:
@@ -92,7 +115,7 @@ def name_hardware(candidates: Sequence[Failure], facts: Sequence[Fact], cast: Ca
     """
     buses = _buses(facts, cast)
     for k in candidates:
-        if not is_kernel(k):
+        if not is_kernel(k) or _is_kill(k):
             continue
         rank = rank_of(k)
         if rank is None and (bus := _bus(k.fields.get("bdf", ""))) and (k.node, bus) in buses:
@@ -136,6 +159,9 @@ def name_killed(candidates: Sequence[Failure], failures: Sequence[Failure], cast
         if process is not None and process.kind in ("worker", "engine"):
             k.process = process
             k.reasons.append(f"{process.label} has this pid on {k.node}")
+        elif len(dead := {rank_of(c) for c in candidates if not c.observed and rank_of(c) is not None and _node_of(c, cast) == k.node and -5.0 <= c.low - k.low <= ECHO}) == 1:
+            k.victim_rank = dead.pop()
+            k.reasons.append(f"the death of rank {k.victim_rank} is reported right after it")
         elif len(silent) == 1 and len(here) > 2:
             k.victim_rank = silent[0].rank
             k.reasons.append(f"rank {k.victim_rank} is the only one of {k.node} that told nothing")

@@ -13,14 +13,17 @@ FEWEST = 3
 _OF_ALL = frozenset({"weight_load", "memory_profile", "compile", "kv_cache", "graph_capture"})
 """Phases that every rank goes through; what stands before them an executor prints for its workers."""
 
+_EACH = frozenset({"Init START"})
+"""Earlier milestones that each rank prints for itself (NCCL's src/init.cc)."""
+
 
 def passed(marks: Sequence[Mark], cast: Cast) -> dict[int, frozenset[str]]:
-    """Rank -> the milestones of the start-up that it printed, for ranks that printed anything of it."""
+    """Rank -> the milestones of the start-up that it printed, for all ranks that are known."""
     ranks = {p.id: p.rank for p in cast.processes if p.rank is not None}
-    found: dict[int, set[str]] = {}
+    found: dict[int, set[str]] = {rank: set() for rank in ranks.values()}
     for mark in marks:
-        if mark.process in ranks and mark.words:
-            found.setdefault(ranks[mark.process], set()).update([mark.words] if mark.phase in _OF_ALL else [])
+        if mark.process in ranks and (mark.phase in _OF_ALL or mark.words in _EACH):
+            found[ranks[mark.process]].add(mark.words)
     return {rank: frozenset(words) for rank, words in found.items()}
 
 
@@ -32,7 +35,7 @@ def lagging(reached: Mapping[int, frozenset[str]]) -> tuple[int, str] | None:
     if len(reached) < FEWEST:
         return None
     lacks: dict[int, str] = {}
-    for words in sorted(set().union(*reached.values())):
+    for words in sorted(set().union(*reached.values()) - {""}):
         without = [rank for rank, own in reached.items() if words not in own]
         if len(without) == 1:
             lacks[without[0]] = words

@@ -174,7 +174,8 @@ def _reached(failure: Failure, marks: Sequence[Mark], process: Process | None) -
     # the engine and rank 0 print marks for all: a worker's own older mark does not hold them back
     # where a source has no marks at all, as the kernel's, those of all others say it
     alone = all(m.source != source for m in marks)
-    far = [m for m in marks if m.source != source and (alone or m.kind in ("engine", "api")) and m.low < failure.low]
+    timed = failure.low != float("-inf") or failure.high != float("inf")
+    far = [m for m in marks if m.source != source and (alone or m.kind in ("engine", "api")) and (m.low < failure.low or not timed and m.phase != "shutdown")]
     return furthest([*own, *near, *far])
 
 

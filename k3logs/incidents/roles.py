@@ -56,7 +56,14 @@ def merge_copies(failures: Sequence[Failure]) -> list[Failure]:
             else:
                 first_of[rank] = failure
         nameless = first_of.pop(None, None)
-        if nameless is not None and first_of and nameless.event.chain:
+        if nameless is not None and first_of and nameless.process is not None and nameless.process.kind == "worker":
+            # a worker without a rank is none of those that have one; who tells it later repeats it
+            later = [f for f in first_of.values() if f.low > nameless.low] if len(first_of) == 1 else []
+            for f in later:
+                nameless.copies += [f, *f.copies]
+                first_of.clear()
+            kept.append(nameless)
+        elif nameless is not None and first_of and nameless.event.chain:
             owner = min(first_of.values(), key=lambda f: (f.low, f.line))
             owner.copies += [nameless, *nameless.copies]
         elif nameless is not None:

@@ -30,7 +30,6 @@ def renderer(name: str) -> Renderer:
     return cast("Renderer", getattr(import_module(module), kind)())
 
 
-def name_for_file(path: str) -> str | None:
-    """The format whose extension a file name has, None where none has it."""
-    extension = path.rpartition(".")[2].lower() if "." in path else ""
-    return next((name for name in REPORTS if extension and renderer(name).extension == extension), None)
+def extensions() -> dict[str, str]:
+    """File extension, without the dot -> format name."""
+    return {renderer(name).extension: name for name in REPORTS}

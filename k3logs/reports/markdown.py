@@ -56,8 +56,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
     yield from _section("Ranks", _bullets(tell.states(verdict.ranks)))
     yield from _section("Clocks", _bullets(tell.clocks(verdict.clocks)))
     yield from _section("Attempts", _bullets(tell.runs(verdict.runs)))
-    notices = [one_line(text, 400) for text in verdict.coverage.notices]
-    yield from _section("Read", _bullets([tell.coverage(verdict.coverage), *notices, f"k3logs {verdict.version}"]))
+    yield from _section("Read", _bullets([tell.coverage(verdict.coverage), *tell.notices(verdict.coverage.notices), f"k3logs {verdict.version}"]))
 
 
 def _facts(root: Suspect) -> Iterator[tuple[str, str]]:

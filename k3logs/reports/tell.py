@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from k3logs.redact import mask_lines
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 LONGEST = 600
 """Characters of one log text shown at most."""
+
+MOST = 12
+"""Nodes' clocks and notices shown at most; the rest is counted."""
 
 LONGEST_READ = 8_192
 """Characters of a line that are looked over for secrets: enough for those at the cut."""
@@ -136,6 +139,13 @@ def states(rows: Iterable[RankState]) -> Iterator[str]:
 def clocks(offsets: Iterable[ClockOffset]) -> Iterator[str]:
     """One text per node whose clock is known or not; nothing where there is only one."""
     rows = list(offsets)
+    if len(rows) > MOST:  # those that say most: not tied, then far away
+        rows.sort(key=lambda row: (row.offset is not None, -abs(row.offset or 0.0)))
+        rest = [row.offset for row in rows[MOST:] if row.offset is not None]
+        more = f"{words.counted(len(rows) - MOST, 'more node')}" + (f", {words.seconds(min(rest))} to {words.seconds(max(rest))}" if rest else ", not tied to the others")
+        rows, after = rows[:MOST], [more]
+    else:
+        after = []
     for row in rows if len(rows) > 1 else ():
         node = one_line(row.node, 80)
         zone = f", stamps in UTC{row.utc_offset:+g} h" if row.utc_offset else ""
@@ -144,6 +154,14 @@ def clocks(offsets: Iterable[ClockOffset]) -> Iterator[str]:
             continue
         bounds = f" ({words.seconds(row.low)} to {words.seconds(row.high)})" if row.low is not None and row.high is not None else ""
         yield f"{node}: {words.seconds(row.offset)}{bounds}, {words.counted(row.anchors, 'anchor')}{zone}"
+    yield from after
+
+
+def notices(texts: Sequence[str]) -> Iterator[str]:
+    """What was odd about the input, the first ones, and how many more there are."""
+    yield from (one_line(text, 400) for text in texts[:MOST])
+    if len(texts) > MOST:
+        yield f"{words.counted(len(texts) - MOST, 'more notice')} (all are in --format json)"
 
 
 def runs(attempts: Iterable[Run]) -> Iterator[str]:
@@ -161,10 +179,15 @@ def findings(found: Iterable[Finding]) -> Iterator[str]:
         yield f"{finding.kind.replace('_', ' ')}: {one_line(finding.message, LONGEST)}{where}"
 
 
+def more(count: int) -> str:
+    """`` and 3 more``; nothing for none."""
+    return f" and {words.number(count)} more" if count > 0 else ""
+
+
 def differences(rows: Iterable[Difference]) -> Iterator[str]:
     """``warning: nccl_version: 2.27.3 on node-02; 2.28.1 on node-03``."""
     for row in rows:
-        values = "; ".join(f"{one_line(value, 100)} on {', '.join(one_line(name, 60) for name in names[:8])}" for value, names in row.values.items())
+        values = "; ".join(f"{one_line(value, 100)} on {', '.join(one_line(name, 60) for name in names[:8])}{more(len(names) - 8)}" for value, names in row.values.items())
         yield f"{row.severity}: {one_line(row.fact, 100)}: {values}"
 
 
@@ -173,8 +196,9 @@ def coverage(found: Coverage) -> str:
     text = f"{words.counted(found.lines, 'line')} in {words.counted(found.sources, 'source')} ({words.size(found.bytes)})"
     if not found.lines:
         return text
+    rows = max(found.lines, sum(found.by_dialect.values()))  # a line that a progress bar rewrote is several rows
     kinds = sorted(((count, name) for name, count in found.by_dialect.items() if count), reverse=True)[:6]
-    names = f" ({', '.join(f'{one_line(name, 40)} {words.percent(count, found.lines)}' for count, name in kinds)})" if kinds else ""
+    names = f" ({', '.join(f'{one_line(name, 40)} {words.percent(count, rows)}' for count, name in kinds)})" if kinds else ""
     return f"{text}; {words.percent(found.parsed_lines, found.lines)} understood{names}"
 
 
@@ -182,6 +206,8 @@ def suggestion(verdict: Verdict) -> str:
     """What to try next where nothing could be said."""
     if verdict.outcome != "inconclusive":
         return ""
+    if not verdict.coverage.lines and verdict.coverage.notices and verdict.coverage.sources:
+        return "Nothing of the input could be read; the notices below say why."
     if not verdict.coverage.lines:
         return "The input holds no line. Pipe the log of the container: docker logs --timestamps NAME 2>&1 | k3logs triage"
     if not verdict.coverage.parsed_lines:

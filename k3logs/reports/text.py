@@ -53,8 +53,7 @@ class _Page:
         yield from self.section("Ranks", self.bullets(tell.states(verdict.ranks)))
         yield from self.section("Clocks (offset to the reference)", self.bullets(tell.clocks(verdict.clocks)))
         yield from self.section("Attempts", self.bullets(tell.runs(verdict.runs)))
-        notices = [one_line(text, 400) for text in verdict.coverage.notices]
-        yield from self.section("Read", self.bullets([tell.coverage(verdict.coverage), *notices]))
+        yield from self.section("Read", self.bullets([tell.coverage(verdict.coverage), *tell.notices(verdict.coverage.notices)]))
 
     def suspect(self, suspect: Suspect) -> Iterator[str]:
         yield from self.field(tell.role(suspect), tell.who(suspect))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from k3logs.errors import AuthorError
+from k3logs.grammar.author import read_text
 from k3logs.signatures.patterns import objection
 from k3logs.signatures.signature import (
     CATEGORIES,
@@ -49,8 +50,8 @@ class Author:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
+            self.lines = read_text(path).splitlines()
+        except OSError as error:
             raise AuthorError(path, 0, f"cannot be read: {error}", "a signature is a UTF-8 text file") from error
 
     def at(self, table: str, key: str, index: int = 0) -> int:

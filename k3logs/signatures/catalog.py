@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from k3logs.errors import InputError
+from k3logs.paths import keep
 from k3logs.signatures.match import claim
 from k3logs.signatures.signature import Sample, Signature
 
@@ -110,7 +111,7 @@ class Catalog:
         except (OSError, ValueError, EOFError, TypeError, IndexError, KeyError):
             pass
         catalog = cls.load(extra, folder)
-        _write(Path(path), marshal.dumps((key, tuple(s.pack() for s in catalog.signatures))))
+        keep(Path(path), marshal.dumps((key, tuple(s.pack() for s in catalog.signatures))))
         return catalog
 
 
@@ -135,16 +136,6 @@ def _files(folders: Sequence[str | Path]) -> list[Path]:
 def _key(folders: Sequence[str | Path]) -> tuple[Any, ...]:
     stats = [(str(path), path.stat()) for path in _files(folders)]
     return (_FORMAT, sys.hexversion, tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f"{path.name}.{os.getpid()}")
-        aside.write_bytes(data)
-        os.replace(aside, path)
-    except OSError:
-        pass
 
 
 def _check_samples(catalog: Catalog, signature: Signature, author: Author) -> None:

@@ -11,6 +11,8 @@ from typing import BinaryIO
 
 from k3logs.errors import InputError
 
+_STREAMS = ("/dev/std", "/dev/fd/", "/proc/self/fd/")
+
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
@@ -23,6 +25,10 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """
     target = Path(os.path.realpath(path))
     try:
+        if str(path).startswith(_STREAMS):  # what a shell has opened is written to, not replaced
+            with open(path, "ab") as stream:
+                yield stream
+            return
         if target.is_dir():
             raise InputError(f"cannot write {path}: it is a folder", "name a file with -o")
         if target.exists() and not target.is_file():
@@ -33,6 +39,8 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(13, "Permission denied")
         handle, aside = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise _cannot(path, error) from error
     try:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO, BinaryIO
 
-TAR_HEAD = 512
-"""Bytes of a tar's first header, at least."""
+from k3logs.sources.compressed import unpacked_member
 
 Open = Callable[[], BinaryIO]
+
+_MEMBER = b"PK\x03\x04"
+_HEADER = struct.Struct("<4s5H3I2H")
 
 
 def is_tar(head: bytes) -> bool:
@@ -31,11 +35,38 @@ def zip_members(opened: Open, lost: Callable[[str], None]) -> Iterator[tuple[str
     try:
         archive = zipfile.ZipFile(opened())  # kept open by those who open its members
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        lost(f"not a whole archive ({error})")
+        lost(f"not a whole archive, its members are read in the order in which they lie there ({error})")
+        yield from _lying(opened())
         return
     for member in archive.infolist():
         if not member.is_dir():
             yield member.filename, lambda member=member: archive.open(member)  # type: ignore[misc]
+
+
+def _lying(file: BinaryIO) -> Iterator[tuple[str, Open]]:
+    """Members of a zip whose list, which stands at its end, is gone (APPNOTE.TXT 4.3.7: a header before each)."""
+    if not isinstance(file, io.FileIO):
+        return
+    at, end = 0, file.seek(0, io.SEEK_END)
+    while (head := os.pread(file.fileno(), _HEADER.size, at))[:4] == _MEMBER and len(head) == _HEADER.size:
+        _, _, flags, method, _, _, _, size, _, letters, extra = _HEADER.unpack(head)
+        name = os.pread(file.fileno(), letters, at + _HEADER.size).decode("utf-8" if flags & 0x800 else "cp437", "replace")
+        start = at + _HEADER.size + letters + extra
+        at = start + size if size not in (0, 0xFFFFFFFF) else _next_member(file, start, end)
+        if not name.endswith("/") and method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) and not flags & 1:
+            part: Open = partial(_Part, file, start, at - start)  # type: ignore[assignment]
+            yield name, partial(unpacked_member, part) if method else part
+
+
+def _next_member(file: io.FileIO, at: int, end: int) -> int:
+    """Where the next member begins, or the list of them; ``end`` where neither follows."""
+    while at < end:
+        data = os.pread(file.fileno(), 1 << 20, at)
+        found = [place for mark in (_MEMBER, b"PK\x01\x02") if (place := data.find(mark)) >= 0]
+        if found:
+            return at + min(found)
+        at += max(len(data) - 3, 1)
+    return end
 
 
 def tar_members(opened: Open, lost: Callable[[str], None]) -> Iterator[tuple[str, Open]]:

@@ -11,8 +11,11 @@ MAGIC = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ\x00": "xz", b
 Notice = Callable[[str], None]
 Open = Callable[[], BinaryIO]
 
-_STEP = {"gz": 1 << 18, "xz": 1 << 16, "bz2": 1 << 16, "zst": 1 << 12}
+_STEP = {"gz": 1 << 18, "deflate": 1 << 18, "xz": 1 << 16, "bz2": 1 << 16, "zst": 1 << 12}
 """Compressed bytes taken at a time; a block of zstd's may become 30,000 times as long, and what comes of a step is held."""
+
+_ZLIB = {"gz": 31, "deflate": -15}
+"""zlib's own window bits; ``deflate`` is what is inside a zip, one member alone."""
 
 _MOST = 1 << 18
 """Plain bytes given out at a time: so much is lost, at most, before a damaged place."""
@@ -72,8 +75,8 @@ def unpacked(raw: Open, compression: str, broken: Notice) -> Open:
 
 
 def _engine(compression: str) -> Any:
-    if compression == "gz":
-        return zlib.decompressobj(31)
+    if compression in _ZLIB:
+        return zlib.decompressobj(_ZLIB[compression])
     if compression == "zst":
         import zstandard
 
@@ -87,7 +90,7 @@ def _engine(compression: str) -> Any:
     return bz2.BZ2Decompressor()
 
 
-class _Members:
+class _Members(io.RawIOBase):
     """Compressed members one after the other, given out as far as they can be read (Python's own readers drop a cut block)."""
 
     def __init__(self, file: BinaryIO, compression: str) -> None:
@@ -98,8 +101,11 @@ class _Members:
         self._fed = False
         self._out = b""
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int = _MOST) -> bytes:
+        """At most ``size`` bytes."""
         while not self._out:
+            if self._engine.eof and self._kind == "deflate":
+                return b""
             if self._engine.eof:
                 left = self._engine.unused_data.lstrip(b"\0") or (self._file.read(self._step) or b"").lstrip(b"\0")
                 if not left:
@@ -108,7 +114,7 @@ class _Members:
                 self._out = self._decompress(left, size)
                 continue
             left = b""
-            if self._kind == "gz":
+            if self._kind in _ZLIB:
                 left = self._engine.unconsumed_tail
             if not left and getattr(self._engine, "needs_input", True):
                 left = self._file.read(self._step) or b""
@@ -124,3 +130,8 @@ class _Members:
         self._fed = True
         found: bytes = self._engine.decompress(data) if self._kind == "zst" else self._engine.decompress(data, size)
         return found
+
+
+def unpacked_member(raw: Open) -> BinaryIO:
+    """A deflated member of a zip, opened; raises where it is damaged or cut."""
+    return _Members(raw(), "deflate")  # type: ignore[return-value]

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from k3logs.errors import InputError
 from k3logs.sources import archives, compressed
+from k3logs.sources.documents import Unpacked, is_document
 from k3logs.sources.names import hints, shown
 from k3logs.sources.pipes import Peeked, head_of, spooled
 from k3logs.sources.recoded import coding, recoded
@@ -46,7 +47,10 @@ def find(arguments: Arguments, notices: list[str]) -> list[Source]:
             path = Path(argument)
             if not path.exists():
                 raise InputError(f"no such file or folder: {shown(argument)}", "give a log file, a folder of logs, an archive, or - for standard input")
-            found += _folder(path, notices) if path.is_dir() else _file(path, shown(str(path)), notices)
+            logs = list(_folder(path, notices)) if path.is_dir() else _file(path, shown(str(path)), notices)
+            if not logs:
+                notices.append(f"{shown(argument)}: holds no log")
+            found += logs
         except OSError as error:
             raise InputError(f"cannot read {shown(argument)}: {error.strerror or error}", "check its permissions, and that it is a log") from error
     return found
@@ -112,7 +116,7 @@ def _file(path: Path, name: str, notices: list[str]) -> list[Source]:
 def _once(name: str, handle: int) -> list[Source]:
     """Standard input or a pipe: what is packed in it is unpacked to a temporary file, for it may have to be read again."""
     stream = Peeked(handle)
-    if not (compressed.kind(stream.head) or coding(stream.head) or archives.is_tar(stream.head) or archives.is_zip(stream.head)):
+    if not (compressed.kind(stream.head) or coding(stream.head) or archives.is_tar(stream.head) or archives.is_zip(stream.head) or is_document(stream.head)):
         return [Source(name, lambda: stream, once=True)]
     again = spooled(stream)
     return _logs(name, name, again, head_of(again), None)
@@ -136,8 +140,12 @@ def _logs(name: str, inside: str, raw: archives.Open, head: bytes, modified: int
         return _members(whole, archives.tar_members(whole.open, lambda why: _lose(whole, why)))
     if (name_of_coding := coding(head)) is not None:
         whole.open = recoded(whole.open, name_of_coding)
+        head = head_of(whole.open)
     elif inner and packed is None:  # a member of an archive that may be damaged
         whole.open = lambda: compressed.Forgiving(raw, lambda why: whole.lose(f"damaged, read up to there ({why})"))  # type: ignore[assignment, return-value]
+    if is_document(head):
+        lines = whole.open
+        whole.open = lambda: Unpacked(lines, whole.lose, whole.remark)  # type: ignore[assignment, return-value]
     return [whole]
 
 

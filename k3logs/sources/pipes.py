@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from k3logs.errors import InputError
-from k3logs.sources.archives import TAR_HEAD
+from k3logs.sources.documents import HEAD
 
 _ENOUGH = 6
 """Bytes that tell a compressed stream; a pipe is not waited on for more."""
@@ -20,11 +20,22 @@ def head_of(opened: Callable[[], BinaryIO]) -> bytes:
     """The first bytes of what ``opened`` opens; none of what is damaged."""
     try:
         with opened() as stream:
-            return stream.read(TAR_HEAD) or b""
+            head = b""
+            while len(head) < HEAD and (data := stream.read(HEAD - len(head))):
+                head += data
+            return head
     except OSError:
         raise
     except Exception:  # noqa: BLE001 - each library has its own error for a damaged file, which is told when it is read
         return b""
+
+
+def _may_be_document(head: bytes) -> bool:
+    """Whether more has to be seen of what begins as JSON: a record a line is told by its first line."""
+    text = head.lstrip()
+    if len(head) >= HEAD or not text.startswith((b"{", b"[")):
+        return False
+    return b"\n" not in text or len(text.split()) < 2
 
 
 class Peeked(io.FileIO):
@@ -33,10 +44,10 @@ class Peeked(io.FileIO):
     def __init__(self, handle: int) -> None:
         super().__init__(handle, closefd=False)
         if self.seekable():
-            self.head, self._left = os.pread(handle, TAR_HEAD, os.lseek(handle, 0, os.SEEK_CUR)), b""
+            self.head, self._left = os.pread(handle, HEAD, os.lseek(handle, 0, os.SEEK_CUR)), b""
             return
         head = data = b""
-        while len(head) < _ENOUGH and (data := os.read(handle, TAR_HEAD - len(head))):
+        while (len(head) < _ENOUGH or _may_be_document(head)) and (data := os.read(handle, HEAD - len(head))):
             head += data
         self.head = self._left = head
 

@@ -18,6 +18,7 @@ class Source:
             container, namespace, restart.
         modified: time of last change, ns since 1970, or None.
         once: it can be read only once: a pipe.
+        remarks: what else has to be known of how it was read.
         lost: why all of it, or what is behind some place, could not be read; filled while it is read.
     """
 
@@ -26,12 +27,18 @@ class Source:
     hints: dict[str, str] = field(default_factory=dict)
     modified: int | None = None
     once: bool = False
+    remarks: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
 
     @property
     def notices(self) -> list[str]:
-        """What could not be read of it, in sentences."""
-        return [f"{self.name}: {why}" for why in self.lost]
+        """How it was read, and what could not be read of it, in sentences."""
+        return [f"{self.name}: {text}" for text in (*self.remarks, *self.lost)]
+
+    def remark(self, text: str) -> None:
+        """Note once how it is read."""
+        if text not in self.remarks:
+            self.remarks.append(text)
 
     def lose(self, why: str) -> None:
         """Note once that something of it cannot be read."""

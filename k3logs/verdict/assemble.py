@@ -14,6 +14,7 @@ from k3logs.incidents.decide import Decision, Scene
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.phase import Mark, furthest
 from k3logs.model import Action, ClockOffset, Consequence, Coverage, Finding, RankState, Run, Suspect, Verdict
+from k3logs.reports.words import counted
 from k3logs.verdict.confidence import confidence
 from k3logs.verdict.environment import differences, environment
 from k3logs.verdict.sentence import sentence
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
     from k3logs.signatures.catalog import Catalog
 
 MAX_OTHERS = 5
+
+_ONE = {
+    "requests failed while the server lived": "request failed while the server lived",
+    "error records that ended nothing": "error record that ended nothing",
+    "errors after which their process went on": "error after which its process went on",
+}
+"""Findings of one, in words."""
 
 _ROUTES = {
     "container": "before_python", "container_runtime": "before_python", "image": "import_or_dependency", "dependency": "import_or_dependency",
@@ -59,7 +67,7 @@ def assemble(decision: Decision, scene: Scene, digests: Sequence[Digest], events
         consistency=differences(facts),
         environment=facts,
         actions=_actions(root, catalog),
-        findings=[Finding(kind, f"{len(found)} {text}", [f"{digests[f.event.source].source.name}:{f.line}" for f in found[:5]]) for kind, text, found in decision.findings],
+        findings=[Finding(kind, counted(len(found), _ONE.get(text, text), text), [f"{digests[f.event.source].source.name}:{f.line}" for f in found[:5]]) for kind, text, found in decision.findings],
         missing=decision.missing if root is None or root.confidence < 0.8 or root.category == "unknown" else [],
         coverage=coverage,
         route=_route(root, decision),

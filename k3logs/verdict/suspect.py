@@ -31,7 +31,8 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     if leads and not choice.blames:
         rank = None
     victim = cast.by_rank.get(rank) if rank is not None and failure.victim_rank is not None else None
-    shown = victim or (process if choice.blames or not leads else None)
+    elsewhere = failure.victim_node is not None and failure.victim_node != failure.node  # its teller is none of it
+    shown = victim or (process if (choice.blames or not leads) and not elsewhere else None)
     if leads and choice.kind == "spmd" and len(choice.ranks) > 1:
         rank = None
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
