@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -31,7 +32,7 @@ def by_decoder(data: bytes) -> tuple[bytes, int]:
 @example(b"\xe2\x82A\xf0\x9f\x98")
 def test_what_is_overwritten_is_what_no_decoder_reads(data: bytes) -> None:
     chunk = bytearray(data + PAD)
-    bad = utf8.repair_utf8(chunk, len(data))
+    bad = utf8.repair_utf8(np.frombuffer(chunk, np.uint8), len(data))
     assert (bytes(chunk[: len(data)]), bad) == by_decoder(data)
     assert chunk[len(data) :] == PAD
 
@@ -41,5 +42,5 @@ def test_no_sequence_is_torn_between_pieces(tile: int, monkeypatch: pytest.Monke
     monkeypatch.setattr(utf8, "_TILE", tile)
     data = "a€é𐀀".encode() * 9 + b"\x80" * 9 + b"\xe2\x82" * 5 + "€".encode() * 4 + b"\xff"
     chunk = bytearray(data + PAD)
-    bad = utf8.repair_utf8(chunk, len(data))
+    bad = utf8.repair_utf8(np.frombuffer(chunk, np.uint8), len(data))
     assert (bytes(chunk[: len(data)]), bad) == by_decoder(data)

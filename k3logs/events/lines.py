@@ -134,7 +134,7 @@ def from_series(text: pl.Series, row: Ints) -> Lines:
     return Lines(copy, pa.py_buffer(copy), edges[:-1].copy(), edges[1:].copy(), row)
 
 
-def exactly(stream: BinaryIO, size: int, lent: bool) -> bytearray:
+def exactly(stream: BinaryIO, size: int, lent: bool) -> Bytes:
     """The next ``size`` bytes of a log with :data:`PAD` behind them; they end in a newline, as when it was read for the first time.
 
     Args:
@@ -143,12 +143,11 @@ def exactly(stream: BinaryIO, size: int, lent: bool) -> bytearray:
     Raises:
         OSError: there are not so many.
     """
-    data = bytearray(size + PAD)
+    data = np.frombuffer(bytearray(size + PAD), np.uint8)
     end, stop, got = 0, size - lent, 1
-    with memoryview(data) as view:
-        while end < stop and got:
-            got = stream.readinto(view[end:stop]) or 0  # type: ignore[attr-defined]
-            end += got
+    while end < stop and got:
+        got = stream.readinto(data.data[end:stop]) or 0  # type: ignore[attr-defined]
+        end += got
     if end < size - 1:
         raise OSError("it has become shorter")
     data[size - 1] = _NEWLINE  # the last line may have none of its own
@@ -185,8 +184,8 @@ def cut(chunk: bytearray, size: int) -> Cut:
     Trailing ``\\r`` of a line is left out; a ``\\r`` inside a line starts a new part of it.
     ``chunk`` has :data:`PAD` bytes behind ``size``.
     """
-    repaired = repair_utf8(chunk, size)
     buffer = np.frombuffer(chunk, np.uint8)
+    repaired = repair_utf8(buffer, size)
     control = np.concatenate([_controls(buffer[low : min(low + _TILE, size)]) + low for low in range(0, max(size, 1), _TILE)])
     kind = buffer[control]
     breaks = kind == _NEWLINE

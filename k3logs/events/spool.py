@@ -179,7 +179,7 @@ class Spooled:
                 data = exactly(stream, chunk.size, chunk.lent)
                 repair_utf8(data, chunk.size)
                 done += chunk.size
-                texts.insert(0, np.frombuffer(data, np.uint8))
+                texts.insert(0, data)
             get = {name: self.spool.get(place) for name, place in chunk.columns.items()}
             count = len(get["header"])
             number = get["number"] if "number" in get else np.arange(count, dtype=np.int32)

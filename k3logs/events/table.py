@@ -17,6 +17,7 @@ from k3logs.events.backward import places
 from k3logs.events.headers import Header
 from k3logs.events.numbering import Numbering
 from k3logs.events.records import stream_of
+from k3logs.events.repeated import Repeated
 from k3logs.events.sites import NOWHERE
 from k3logs.events.spool import Kept
 from k3logs.events.tellings import PARTS, Tellings, Told
@@ -60,7 +61,6 @@ class Table:
 
     def __init__(self, name: str, headers: Sequence[Header], sites: Sequence[str], who: Callable[[int], Who], clock: Clock, told: Told, record: int = 0, up: int = 0) -> None:
         self._types = schema.dtypes()
-        self._source = pl.Series([redact.mask(name)], dtype=self._types["source"])
         streams: dict[tuple[str, ...], int] = {}
         self._tellings = Tellings(told, [streams.setdefault(stream, len(streams)) for stream in told.stream], self._types)
         known = [who(number) for number in range(len(headers))]
@@ -68,7 +68,11 @@ class Table:
         self._timing = Timing(clock, headers, [one.shift for one in known])
         columns: dict[str, list[Any]] = {f.name: [_safe(getattr(one, f.name)) for one in known] for f in fields(Who) if f.name != "shift"}
         columns |= {"dialect": [h.dialect for h in headers], "form": [" ".join(h.forms) or None for h in headers], "level": [h.level or None for h in headers]}
-        self._known = pl.DataFrame([pl.Series(column, values, dtype=self._types[column], strict=False) for column, values in columns.items()])
+        known_ = [pl.Series(column, values, dtype=self._types[column], strict=False) for column, values in columns.items()]
+        self._known = pl.DataFrame([column for column in known_ if column.n_unique() > 1])
+        always = [*(column[:1] for column in known_ if column.name not in self._known.columns), pl.Series("source", [redact.mask(name)], dtype=self._types["source"]),
+                  pl.Series("part", [0], dtype=self._types["part"]), pl.Series("line_end", [None], dtype=self._types["line_end"])]  # fmt: skip
+        self._always = {column.name: Repeated(column) for column in always}
         places_ = pl.DataFrame({"site": sites}, {"site": pl.String}).select(pl.col("site").str.extract_groups("^(?<file>.+?)(?::(?<line>[0-9]{1,9}))?$")).unnest("site")
         self._files = pl.DataFrame({"file": redact.mask_series(places_["file"]), "file_line": places_["line"]}).cast({n: self._types[n] for n in ("file", "file_line")})
         self._lines = self._up = up
@@ -82,11 +86,14 @@ class Table:
         line = rows.number.astype(np.int64) + (self._lines + 1)
         place = line * PARTS if rows.part is None else line * PARTS + rows.part
         self._lines += rows.newlines
-        table = {column.name: column for column in self._known[header]}
-        table["source"] = self._source.new_from_index(0, count)
+        table = {name: column.of(count) for name, column in self._always.items()}
+        if self._known.width:
+            table |= {column.name: column for column in self._known[header]}
         table["line"] = pl.Series(places(line) if self._up else line)
-        table["part"] = pl.Series(np.zeros(count, np.int16) if rows.part is None else rows.part)
-        table["line_end"] = self._ends(rows)
+        if rows.part is not None:
+            table["part"] = pl.Series(rows.part)
+        if len(rows.made):
+            table["line_end"] = self._ends(rows)
         message = rows.messages()
         table["message"] = self._secrets.mask(message, stream, np.flatnonzero(rows.odd))
         site = rows.site if rows.site is not None else np.full(count, NOWHERE, np.int32)

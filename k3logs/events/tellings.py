@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from k3logs.events.repeated import Repeated
+
 Places = npt.NDArray[np.int64]
 
 PARTS = 1 << 15
@@ -55,7 +57,7 @@ class Tellings:
             {"stream": streams, "start": told.start, "end": told.end, "event": told.event, **{name: getattr(told, name) for name in _SAID}},
             schema={**dict.fromkeys(("stream", "start", "end", "event"), pl.Int64()), **{name: types[name] for name in _SAID}},
         ).sort("start", maintain_order=True)
-        self._nothing = self._told.select(_SAID).clear(1)
+        self._nothing = [Repeated(column) for column in self._told.select(_SAID).clear(1)]
         self._stream, self._start, self._end = (self._told[name].to_numpy() for name in ("stream", "start", "end"))
 
     def of(self, stream: Places, place: Places) -> tuple[Places, pl.DataFrame]:
@@ -63,7 +65,7 @@ class Tellings:
         event = np.full(len(place), -1, np.int64)
         rows = self._near(stream, place)
         if not len(rows):
-            return event, pl.DataFrame([column.new_from_index(0, len(place)) for column in self._nothing])
+            return event, pl.DataFrame([column.of(len(place)) for column in self._nothing])
         asked = pl.DataFrame({"row": rows, "stream": stream[rows], "place": place[rows]}).sort("place")
         told = self._told.with_row_index("number")
         found = asked.join_asof(told, left_on="place", right_on="start", by="stream", strategy="backward", check_sortedness=False)

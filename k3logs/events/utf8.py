@@ -22,15 +22,14 @@ _LEAST, _MOST = np.full(256, 0x80, np.uint8), np.full(256, 0xBF, np.uint8)
 _LEAST[0xE0], _LEAST[0xF0], _MOST[0xED], _MOST[0xF4] = 0xA0, 0x90, 0x9F, 0x8F
 
 
-def repair_utf8(chunk: bytearray, size: int) -> int:
-    """Overwrite each byte of ``chunk[:size]`` that is not UTF-8 with ``?``, in place.
+def repair_utf8(buffer: Bytes, size: int) -> int:
+    """Overwrite each byte of ``buffer[:size]`` that is not UTF-8 with ``?``, in place.
 
     Returns:
         the number of bad spans: as many replacement characters as a decoder would put.
     """
-    if chunk.isascii() or _is_utf8(chunk, size):
+    if _is_utf8(buffer, size):
         return 0
-    buffer = np.frombuffer(chunk, np.uint8)
     low, bad = 0, 0
     while low < size:
         high = _edge(buffer, low + _TILE, size)
@@ -71,10 +70,10 @@ def _repair(buffer: Bytes) -> int:
     return int(np.count_nonzero(opens & ~good))
 
 
-def _is_utf8(chunk: bytearray, size: int) -> bool:
+def _is_utf8(buffer: Bytes, size: int) -> bool:
     edges = pa.py_buffer(np.array([0, size], np.int64))
     try:
-        pa.LargeStringArray.from_buffers(1, edges, pa.py_buffer(chunk)).validate(full=True)
+        pa.LargeStringArray.from_buffers(1, edges, pa.py_buffer(buffer)).validate(full=True)
     except pa.ArrowInvalid:
         return False
     return True
