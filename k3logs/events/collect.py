@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from k3logs.events import glued
 from k3logs.events.digest import Digest
+from k3logs.events.extract import Extractor
 from k3logs.events.headers import Headers
 from k3logs.events.lines import from_series
 from k3logs.events.peel import Peeler
@@ -19,6 +21,7 @@ class Collector:
     """Turns digests into events."""
 
     def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
         self._texts = Peeler(bundle.texts, Headers(), dialect=True)
 
     def events(self, digest: Digest, source: int) -> list[Event]:
@@ -32,6 +35,7 @@ class Collector:
         several = rows["message"].str.contains("\n", literal=True)
         if several.any():  # records that came as one JSON object with their lines inside
             rows = rows.with_columns(rows["message"].str.split("\n")).explode("message")
+        rows = glued.split(rows, digest.uses, digest.headers, lambda data, size: Extractor(self._bundle, digest.headers).chunk(data, size))
         lines = from_series(rows["message"].fill_null(""), np.arange(len(rows), dtype=np.int32))
         empty: dict[str, str] = {}
         forms: dict[int, tuple[str, dict[str, str]]] = {}
