@@ -54,7 +54,7 @@ def assemble(decision: Decision, scene: Scene, digests: Sequence[Digest], events
         if (likeness := resembles(catalog, choice.root.text)) is not None:
             root.why.append(likeness)
     facts = environment(digests, events, cast)
-    ranks = _ranks(scene, choice.root if choice.blames and not choice.rule.startswith("cascade.only") else None, root, marks, decision.outcome)
+    ranks = _ranks(scene, choice.root if (choice.blames or choice.kind == "spmd") and choice.rule != "cascade.only" else None, root, marks, decision.outcome)
     coverage = _coverage(digests, notices)
     verdict = Verdict(
         version=__version__,

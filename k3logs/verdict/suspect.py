@@ -38,7 +38,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     ranks = choice.ranks if leads and choice.ranks else [rank] if rank is not None else []
     phase = _phase_behind(failure, victim, marks, cast) or phase_of(failure, marks, digests, running, failures, victim)
     penalties = [*choice.penalties, *failure.doubts]
-    if rank is None and not ranks and (cast.ranks or _in_worker(failure)) and not choice.rule.startswith("pointer.") and (process is None or process.kind not in ("api", "engine", "launcher")):
+    if rank is None and not ranks and (cast.ranks or _in_worker(failure)) and choice.kind != "spmd" and not choice.rule.startswith("pointer.") and (process is None or process.kind not in ("api", "engine", "launcher")):
         penalties.append("rank not known")
     if not failure.observed:
         penalties.append("not observed")
