@@ -12,6 +12,12 @@ from k3logs.incidents.failure import LOUD_SPECIFICITY, Failure
 from k3logs.incidents.fingerprint import fingerprint
 from k3logs.incidents.order import before
 
+MOST_RANKS = 4096
+"""Size of a world up to which absent ranks are looked for."""
+
+_BETWEEN = frozenset({"communication", "network", "interconnect"})
+"""Categories of failures that another rank may have caused."""
+
 SAME_MOMENT = 30.0
 """Seconds within which one failure on many ranks is one failure of all."""
 
@@ -48,10 +54,11 @@ class Choice:
     between: tuple[str, ...] = ()
 
 
-def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits: Sequence[Exit] = ()) -> Choice:
+def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits: Sequence[Exit] = (), known: Sequence[int] = ()) -> Choice:
     """The first failure among candidates, none of which is known to follow from another.
 
     Args:
+        known: all ranks that the logs name.
         exits: what launchers say of ends; of candidates whose order is not certain, the one that a launcher saw end first.
     """
     strong = [c for c in candidates if c.specificity > LOUD_SPECIFICITY + 10] or list(candidates)
@@ -83,6 +90,8 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
     if not seen_first and (untied := _untied(first, minimal, alike, times)):
         return _without_order(first, untied, alike, groups, others)
     if len(ranks) > 1 and max(c.low for c in alike) - min(c.low for c in alike) <= SAME_MOMENT and 2 * len(ranks) > (world or len(ranks)):
+        if (odd := _odd_rank(first, alike, ranks, world, known, ordered, times)) is not None:
+            return odd
         return Choice(first, "crash.all_ranks", [f"the same failure on {len(ranks)} ranks within {SAME_MOMENT:.0f} s"], others, ranks, kind="spmd")
     if (workers := _nameless_workers(alike)) > 1:
         return Choice(first, "crash.all_ranks", [f"the same failure in {workers} workers, none of which says its rank"], others, kind="spmd", blames=False)
@@ -103,6 +112,23 @@ def choose(candidates: Sequence[Failure], times: Times, world: int | None, exits
         rule = "crash.likely"
         why.append(f"the order of {len(minimal)} candidates is not certain; this one names a cause most precisely")
     return Choice(first, rule, why, others, ranks if len(ranks) > 1 else [])
+
+
+def _odd_rank(first: Failure, alike: Sequence[Failure], ranks: list[int], world: int | None, known: Sequence[int], ordered: Sequence[Failure], times: Times) -> Choice | None:
+    """Of all ranks but one that fail alike, the one that fails differently, or not at all, is the likelier cause: they were waiting for it."""
+    everyone = range(world) if world is not None and world <= MOST_RANKS else known
+    missing = [rank for rank in everyone if rank not in ranks]
+    if len(missing) != 1 or len(ranks) < MANY:
+        return None
+    rank = missing[0]
+    own = [c for c in ordered if rank_of(c) == rank and not any(before(a, c, times) for a in alike)]
+    if own:
+        why = [f"rank {rank} alone failed in its own way; the {len(ranks)} others all have the same other error"]
+        return Choice(own[0], "crash.own_error", why, [first])
+    if first.role == "symptom" or (first.signature is not None and first.signature.category in _BETWEEN):
+        first.victim_rank, first.observed = rank, False
+        return Choice(first, "hang.odd_one_out", [f"all other ranks report the same of a connection; rank {rank} reports nothing"], [], [], [], "hang")
+    return None
 
 
 def _was_killed(c: Failure) -> bool:

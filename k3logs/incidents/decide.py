@@ -103,12 +103,12 @@ def decide(scene: Scene) -> Decision:
         if (odd := odd_communicator(scene.facts, scene.cast)) is not None and all(category(c) in _CONFIGURED for c in candidates):
             first = min(candidates, key=lambda c: (c.low, c.line))
             first.victim_rank, first.victim_node = odd[0], odd[1]
-            choice = crash.choose(candidates, scene.times, scene.cast.world, scene.exits)
+            choice = crash.choose(candidates, scene.times, scene.cast.world, scene.exits, scene.cast.ranks)
             choice.rule, choice.why = "crash.odd_size", [odd[2]]
             return Decision("failure", choice, findings=findings)
         if (silent := silent_at_address(scene.failures, scene.cast)) is not None and all(c.role == "symptom" for c in candidates):
             return Decision("failure", _silent(candidates, silent, scene), ["the log of the silent rank to its end", f"dmesg -T of {silent[1]}"], findings)
-        choice = crash.choose(candidates, scene.times, scene.cast.world, scene.exits)
+        choice = crash.choose(candidates, scene.times, scene.cast.world, scene.exits, scene.cast.ranks)
         if choice.root is not None and (target := peer_of_all(candidates, scene.cast)) is not None:
             # they say that a peer did not answer: none of them is the culprit
             nodes, why = target

@@ -69,7 +69,7 @@ def set_aside(failures: Sequence[Failure], signs: Sequence[Sign], facts: Sequenc
                 _aside(k, "it has no time, and another failure has")
         elif began is not None and began - k.high > far:
             _aside(k, f"it is {(began - k.high) / 60:.0f} minutes older than the first trouble of the deployment")
-        elif works is not None and works > k.high + NOTICED and not told and not any(-5.0 <= f.low - k.high <= ECHO for f in own):
+        elif works is not None and works > k.high + NOTICED and rank_of(k) is None and not any(-5.0 <= f.low - k.high <= ECHO for f in own):
             _aside(k, "the deployment still served after it")
         elif not told and _of_another_process(k) and (own or works is not None):
             _aside(k, "it is about a process of another program")
