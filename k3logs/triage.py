@@ -26,7 +26,7 @@ from k3logs.grammar import bundle
 from k3logs.identity import build as identity
 from k3logs.identity import facts
 from k3logs.incidents import alive, kernel, milestones, phase, roles, runs, survey, tellings
-from k3logs.incidents.blame import name_workers
+from k3logs.incidents.blame import name_of_task, name_workers
 from k3logs.incidents.collectives import collectives
 from k3logs.incidents.decide import Scene, decide
 from k3logs.incidents.exits import attribute, exits
@@ -154,6 +154,7 @@ def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     kernel.rezone(merged, digests, times)
     kernel.set_aside(merged, signs, read, cast)
     attribute(merged, ends)
+    name_of_task(merged, cast)
     running = survey.running(digests, cast)
     scene = Scene(merged, cast, times, stops, phase.furthest(marks), survey.known(digests, marks), collectives(merged), survey.last_seen(digests, cast, times), ends,
                   any(m.kind in ("api", "engine") or m.phase in ("config", "device_init") for m in marks), attempts, read, signs,

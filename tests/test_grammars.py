@@ -20,6 +20,8 @@ OVERLAPS = {
     ("envelopes", "cri.piece"): {"rfc3339.stamped"},
     ("envelopes", "ip_link.interface"): {"srun.label"},
     ("envelopes", "rank.spaced"): {"rank.glued"},
+    ("envelopes", "pdsh.spaced"): {"pdsh.glued"},
+    ("envelopes", "srun.label"): {"pdsh.glued"},
     ("dialects", "kernel.syslog"): {"kernel.syslog_text"},
     ("dialects", "kernel_host.hosted"): {"kernel_host.hosted_text"},
     ("dialects", "pylog_rank.record"): {"pylog_rank_text.record"},

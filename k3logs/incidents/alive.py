@@ -17,7 +17,7 @@ from k3logs.events.record import Event
 from k3logs.identity.cast import Cast
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.fingerprint import fingerprint
-from k3logs.incidents.phase import mark_of
+from k3logs.incidents.phase import mark_of, table
 from k3logs.incidents.runs import Attempts
 
 NOTICED = 30.0
@@ -25,6 +25,9 @@ NOTICED = 30.0
 
 KERNEL = ("XID", "SXID", "KERN")
 """Families of signatures that the kernel prints."""
+
+AGENT = "ELASTIC"
+"""Family of signatures of a launcher that saw a worker fail."""
 
 OWN = "VLLM"
 """Family of signatures that only the deployment prints, wherever it runs."""
@@ -46,13 +49,14 @@ _MAY_BE = frozenset({"initiating", "first", "loud", "symptom", "cascade"})
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """One line that shows a deployment at work: place, latest aligned time (seconds or None), and whether it had just begun to serve."""
+    """One line that shows a deployment at work: place, latest aligned time (seconds or None), whether it had just begun to serve, whether it ended well."""
 
     source: int
     unit: str
     line: int
     when: float | None
     began: bool
+    finished: bool = False
 
 
 def unit_of(fields: dict[str, str]) -> str:
@@ -64,12 +68,14 @@ def signs(digests: Sequence[Digest], events: Sequence[Event], cast: Cast, times:
     """All signs of a deployment at work: each start of serving, and the last work of each server."""
     found = []
     for event in events:
-        if not event.chain and mark_of(event.text) == "serving" and any(text in event.text for text in _data()["began"]):
+        if not event.chain and any(text in event.text for text in _data()["finished"]):
+            found.append(Sign(event.source, unit_of(digests[event.source].headers.known[event.first.header].fields), event.first.number, None, False, finished=True))
+        elif not event.chain and mark_of(event.text) == "serving" and any(text in event.text for text in _data()["began"]):
             fields = digests[event.source].headers.known[event.first.header].fields
             began = times.aligned(event.source, event.first, cast.node_of_event(event))[1]
             found.append(Sign(event.source, unit_of(fields), event.first.number, began, True))
     last = [(number, header, use) for number, digest in enumerate(digests) for header, use in digest.uses.items()]
-    works = pl.Series([use.last_text for *_, use in last], dtype=pl.String).str.contains(_data()["works"]).to_list()
+    works = pl.Series([use.last_text for *_, use in last], dtype=pl.String).str.contains(f"{_data()['works']}|{table().progress}").to_list()
     for (number, header, use), working in zip(last, works, strict=True):
         if working:
             when = times.moment(number, header, use.last_time, use.last_envelope, cast.header_node.get((number, header)))
@@ -98,6 +104,12 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
         alone = not any(t.event.text.startswith(ended) for t in [f, *f.copies]) and not any(
             o.event.source == f.event.source and abs(o.low - f.low) <= AFTER and _ends(o) and fingerprint(o) != fingerprint(f) for o in trouble)
         for sign in found:
+            if sign.finished and sign.source == f.event.source and sign.line > f.event.last and not any(
+                    o.event.source == sign.source and (o.id or "").startswith(AGENT) and o.line < sign.line and attempts.of(sign.source, o.line) == attempts.of(sign.source, sign.line)
+                    for o in failures):
+                f.role = "handled"
+                f.reasons.append("all workers ended well after it")
+                break
             if (sign.began or alone) and _same_server(sign, f, digests, attempts) and (sign.began or _after(sign.when, f.high + NOTICED)) \
                     or (alone and _other_node(sign, f, found, times, cast, trouble)):
                 f.role = "handled"

@@ -11,6 +11,10 @@ from k3logs.incidents.failure import Failure
 from k3logs.incidents.runs import Attempts
 
 
+NEXT = 60.0
+"""Seconds within which a process's own error follows what its GPU printed."""
+
+
 def name_workers(failures: Sequence[Failure], facts: Sequence[Fact], cast: Cast, attempts: Attempts) -> None:
     """A vLLM worker that fails before it has its tag is the one rank of its attempt that has not said its rank."""
     for f in failures:
@@ -24,6 +28,36 @@ def name_workers(failures: Sequence[Failure], facts: Sequence[Fact], cast: Cast,
             f.victim_rank = missing.pop()
             f.process = f.process or cast.add_rank(f.victim_rank, f.node)
             f.reasons.append("its line has no tag yet; all other ranks have said theirs")
+
+
+def name_of_task(failures: Sequence[Failure], cast: Cast) -> None:
+    """Ray repeats an actor's error in its caller (``ray/exceptions.py``): a consequence where the actor told it, else the actor's."""
+    for f in failures:
+        if "RayTaskError(" not in f.text or (pid := f.text.partition("(pid=")[2].partition(",")[0].rstrip(")")).isdigit() is False:
+            continue
+        actor = cast.of_pid(int(pid))
+        if actor is None or actor is f.process:
+            continue
+        if any(o.process is actor and o is not f and o.role not in ("benign", "handled", "request", "teardown") for o in failures):
+            f.role = "cascade" if f.role in ("initiating", "first", "symptom", "loud") else f.role
+            f.reasons.append(f"Ray repeats the error of {actor.label}")
+        else:
+            f.process, f.node = actor, actor.node or f.node
+            f.reasons.append(f"Ray names {actor.label} as the task that failed")
+
+
+def name_by_next(candidates: Sequence[Failure]) -> None:
+    """A line of a GPU kernel or of native code has no name: it is that of the only rank of its log whose GPU fails right after it."""
+    for c in candidates:
+        if c.event.chain or c.process is not None or c.victim_rank is not None or not (c.id or "").startswith("CUDA"):
+            continue
+        after = [o for o in candidates if o is not c and o.event.source == c.event.source and (o.id or "").startswith("CUDA") and o.process is not None
+                 and o.process.rank is not None and o.line > c.line and o.low - c.high <= NEXT]  # fmt: skip
+        if len({o.process.rank for o in after if o.process is not None}) == 1 and after[0].process is not None:
+            c.victim_rank = after[0].process.rank
+            c.reasons.append(f"it has no name; rank {c.victim_rank} is the only one of its log whose GPU fails right after it")
+            for o in after:
+                o.role = "cascade"
 
 
 def rank_in_text(failure: Failure) -> int | None:

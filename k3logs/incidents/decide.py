@@ -10,7 +10,7 @@ from k3logs.identity.cast import Cast
 from k3logs.identity.facts import Fact
 from k3logs.incidents import consequences, crash, deaths, hang, kernel
 from k3logs.incidents.alive import Sign, stalled
-from k3logs.incidents.blame import name_reported, odd_communicator, peer_of_all, rank_in_text, silent_at_address
+from k3logs.incidents.blame import name_by_next, name_reported, odd_communicator, peer_of_all, rank_in_text, silent_at_address
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.exits import Exit
 from k3logs.incidents.failure import Failure
@@ -93,6 +93,7 @@ def decide(scene: Scene) -> Decision:
     kernel.name_hardware(candidates, scene.facts, scene.cast)
     kernel.name_killed(candidates, scene.failures, scene.cast)
     deaths.name_crashes(candidates)
+    name_by_next(candidates)
     candidates = [c for c in candidates if c.role in ("initiating", "symptom")]
     if candidates:
         for c in candidates:
@@ -118,6 +119,9 @@ def decide(scene: Scene) -> Decision:
                 return Decision("failure", choice, [f"all logs of {nodes[0]}, and dmesg -T of it"], findings)
             choice.between = nodes
             return Decision("failure", choice, [PATH], findings)
+        if choice.rule == "crash.all_ranks" and (waited := hang.named(symptoms)) is not None and waited not in choice.ranks:
+            # all who failed alike had waited for one rank that told nothing
+            choice = hang.choose(symptoms, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones)
         return Decision("failure", choice, findings=findings)
     cascades, loud = by_role.get("cascade", []), by_role.get("loud", [])
     if symptoms:

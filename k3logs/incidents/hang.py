@@ -100,6 +100,12 @@ def _named(symptoms: Sequence[Failure]) -> tuple[str, list[int], str]:
     return "hang.named", sorted(ends), f"messages of other ranks say that they wait for rank {', '.join(map(str, sorted(ends)))}"
 
 
+def named(symptoms: Sequence[Failure]) -> int | None:
+    """The one rank that messages name as the one waited for, None where they name none or several."""
+    _, ranks, _ = _named(symptoms)
+    return ranks[0] if len(ranks) == 1 else None
+
+
 def _stuck(symptoms: Sequence[Failure]) -> tuple[str, list[int], str]:
     """The only rank whose own watchdog says that it stands still."""
     words = tuple(_data()["stuck"])
