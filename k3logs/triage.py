@@ -152,7 +152,7 @@ def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     roles.assign(merged, cast, survey.progress(digests, cast, catalog, times), stops, attempts, ended, marks)
     alive.calm(merged, signs, digests, attempts, times, cast)
     kernel.rezone(merged, digests, times)
-    kernel.set_aside(merged, signs, read, cast)
+    kernel.set_aside(merged, signs, read, cast, digests)
     attribute(merged, ends)
     name_of_task(merged, cast)
     running = survey.running(digests, cast)

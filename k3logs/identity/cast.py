@@ -52,6 +52,13 @@ class Cast:
         """Ranks of the world that nothing in the logs names."""
         return [r for r in range(self.world) if r not in self.by_rank] if self.world is not None and self.world <= 4096 else []
 
+    def ranked(self, rank: int, node: str | None) -> Process | None:
+        """The process of a rank: of replicas with the same ranks, the one on that node."""
+        first = self.by_rank.get(rank)
+        if first is None or node is None or first.node == node:
+            return first
+        return next((p for p in self.processes if p.rank == rank and p.node == node), first)
+
     def node_around(self, rank: int) -> str | None:
         """The node of a rank that no line ties to one: where the next known ranks below and above it are on the same."""
         placed = {r: p.node for r, p in self.by_rank.items() if p.node is not None}

@@ -64,7 +64,7 @@ def elected(counted: dict[str, Counter[int]], conflicts: list[str], pid: Key) ->
 
 
 def shared_ranks(ranks: dict[Key, int], digests: Sequence[Digest], keys_of: dict[tuple[int, int], list[Key]]) -> set[Key]:
-    """Pids that claim a rank while another pid has it: data-parallel engines that each count from 0."""
+    """Pids that claim a rank that another pid has too: data-parallel engines that each count from 0, replicas on other nodes."""
     spans: dict[Key, tuple[int, int, int]] = {}
     for (source, header), keys in keys_of.items():
         use = digests[source].uses[header]
@@ -77,6 +77,9 @@ def shared_ranks(ranks: dict[Key, int], digests: Sequence[Digest], keys_of: dict
         by_rank.setdefault(ranks[key], []).append(key)
     shared: set[Key] = set()
     for keys in by_rank.values():
+        if len({key[1] for key in keys}) > 1:
+            shared.update(keys)  # a rank is on one node: these are of several deployments
+            continue
         found = sorted(keys, key=lambda k: spans[k])
         for a, b in zip(found, found[1:], strict=False):
             if spans[a][0] == spans[b][0] and spans[b][1] <= spans[a][2]:

@@ -105,7 +105,7 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
             o.event.source == f.event.source and abs(o.low - f.low) <= AFTER and _ends(o) and fingerprint(o) != fingerprint(f) for o in trouble)
         for sign in found:
             if sign.finished and sign.source == f.event.source and sign.line > f.event.last and not any(
-                    o.event.source == sign.source and (o.id or "").startswith(AGENT) and o.line < sign.line and attempts.of(sign.source, o.line) == attempts.of(sign.source, sign.line)
+                    o.event.source == sign.source and (o.id or "").startswith(AGENT) and o.line < sign.line and attempts.of(sign.source, o.line - 1) == attempts.of(sign.source, sign.line)
                     for o in failures):
                 f.role = "handled"
                 f.reasons.append("all workers ended well after it")
@@ -186,10 +186,12 @@ def answer(failures: Sequence[Failure], found: Sequence[Sign]) -> None:
 def stalled(benign: Sequence[Failure], found: Sequence[Sign]) -> list[Failure]:
     """Notices of an engine that waits, repeated with no work after them."""
     hung = []
+    servers = {s.source for s in found}
     for f in benign:
         last = max([f, *f.copies], key=lambda c: c.line)
         if len(f.copies) >= 2 and f.process is not None and f.process.kind == "engine" and any(text in f.text for text in _data()["stalls"]) \
-                and not any((s.source == f.event.source and s.line > last.line) or (s.when is not None and s.when > last.high) for s in found):
+                and not any((s.source == f.event.source and s.line > last.line)
+                            or (f.event.source not in servers and s.when is not None and s.when > last.high) for s in found):
             hung.append(f)
     return hung
 

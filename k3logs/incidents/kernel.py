@@ -53,10 +53,11 @@ def rezone(failures: Sequence[Failure], digests: Sequence[Digest], times: Times)
                 k.doubts.append("zone taken")
 
 
-def set_aside(failures: Sequence[Failure], signs: Sequence[Sign], facts: Sequence[Fact], cast: Cast) -> None:
+def set_aside(failures: Sequence[Failure], signs: Sequence[Sign], facts: Sequence[Fact], cast: Cast, digests: Sequence[Digest]) -> None:
     """Reports that have nothing to do with the incident: long before it, of other processes, or while the deployment went on."""
-    reports = [f for f in failures if is_kernel(f) and f.role not in _NO_ROLE]
-    own = [f for f in failures if not is_kernel(f) and f.role not in _NO_ROLE]
+    printed = {id(f) for f in failures if is_kernel(f) or (digests[f.event.source].headers.known[f.event.anchor.header].dialect or "").startswith("kernel")}
+    reports = [f for f in failures if id(f) in printed and f.role not in _NO_ROLE]
+    own = [f for f in failures if id(f) not in printed and f.role not in _NO_ROLE]
     began = min((f.low for f in own if f.low != float("-inf")), default=None)
     buses = _buses(facts, cast)
     died = any({"exit_code", "worker", "signal"} & set(f.fields) for f in own)
@@ -179,7 +180,7 @@ def _of_its_gpu(c: Failure) -> bool:
 
 def _node_of(c: Failure, cast: Cast) -> str | None:
     """The node of the rank that a failure blames: not of the one that tells of it."""
-    if c.victim_rank is not None and (victim := cast.by_rank.get(c.victim_rank)) is not None and victim.node is not None:
+    if c.victim_rank is not None and (victim := cast.ranked(c.victim_rank, c.node)) is not None and victim.node is not None:
         return victim.node
     return c.victim_node or c.node
 

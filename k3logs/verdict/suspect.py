@@ -30,7 +30,7 @@ def suspect(failure: Failure, choice: Choice, digests: Sequence[Digest], cast: C
     rank = failure.victim_rank if failure.victim_rank is not None else process.rank if process else None
     if leads and not choice.blames:
         rank = None
-    victim = cast.by_rank.get(rank) if rank is not None and failure.victim_rank is not None else None
+    victim = cast.ranked(rank, failure.node) if rank is not None and failure.victim_rank is not None else None
     elsewhere = failure.victim_node is not None and failure.victim_node != failure.node  # its teller is none of it
     shown = victim or (process if (choice.blames or not leads) and not elsewhere else None)
     if leads and choice.kind == "spmd" and len(choice.ranks) > 1:
