@@ -10,7 +10,6 @@ from k3logs.identity.facts import Fact
 from k3logs.incidents.failure import Failure
 from k3logs.incidents.runs import Attempts
 
-
 NEXT = 60.0
 """Seconds within which a process's own error follows what its GPU printed."""
 

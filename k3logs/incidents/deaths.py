@@ -54,10 +54,14 @@ def settle(by_role: dict[str, list[Failure]], failures: Sequence[Failure], exits
 def name_crashes(candidates: Sequence[Failure]) -> None:
     """A native crash without a name is that of the one process whose death is reported right after it."""
     reports = [c for c in candidates if not c.observed and rank_of(c) is not None]
+    unnamed = [c for c in candidates if not c.observed and rank_of(c) is None]
     for c in candidates:
-        if not c.observed or rank_of(c) is not None or not c.event.first.form.startswith(_NATIVE):
+        if rank_of(c) is not None or not (c.event.first.form.startswith(_NATIVE) if c.observed else c in unnamed):
             continue
-        after = [r for r in reports if r.event.source == c.event.source and (r.line > c.line or r.low >= c.low) and not r.low - c.high > SOON
+        if not c.observed:  # the same death, told once more with a name
+            after = [r for r in reports if r.id == c.id and r.event.source == c.event.source and 0.0 <= r.low - c.low <= SOON]
+        else:
+            after = [r for r in reports if r.event.source == c.event.source and (r.line > c.line or r.low >= c.low) and not r.low - c.high > SOON
                  and ((code := _code(r)) is None or fits(c, code))]
         ranks = {rank_of(r) for r in after}
         if len(ranks) == 1:

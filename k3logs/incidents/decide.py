@@ -14,6 +14,7 @@ from k3logs.incidents.blame import name_by_next, name_reported, odd_communicator
 from k3logs.incidents.crash import Choice
 from k3logs.incidents.exits import Exit
 from k3logs.incidents.failure import Failure
+from k3logs.incidents.fingerprint import fingerprint
 from k3logs.incidents.milestones import lagging
 from k3logs.incidents.roles import Stop
 from k3logs.incidents.runs import Attempts, leading
@@ -109,6 +110,8 @@ def decide(scene: Scene) -> Decision:
             return Decision("failure", choice, findings=findings)
         if (silent := silent_at_address(scene.failures, scene.cast)) is not None and all(c.role == "symptom" for c in candidates):
             return Decision("failure", _silent(candidates, silent, scene), ["the log of the silent rank to its end", f"dmesg -T of {silent[1]}"], findings)
+        if (alike := _all_ended(candidates, by_role.get("cascade", []), scene)) is not None:
+            return Decision("failure", alike, findings=findings)
         choice = crash.choose(candidates, scene.times, scene.cast.world, scene.exits, scene.cast.ranks)
         if choice.root is not None and (target := peer_of_all(candidates, scene.cast)) is not None:
             # they say that a peer did not answer: none of them is the culprit
@@ -157,6 +160,17 @@ def decide(scene: Scene) -> Decision:
 
 
 _CONFIGURED = frozenset({"configuration", "communication", "network"})
+
+
+def _all_ended(candidates: Sequence[Failure], cascades: Sequence[Failure], scene: Scene) -> Choice | None:
+    """Every rank ended with an error code of its own, one error is all that anyone tells, and no rank tells that it lost another: all failed alike."""
+    ended = sorted({e.process.rank for e in scene.exits if e.code > 0 and e.process.rank is not None})
+    raised = [c for c in candidates if c.event.chain]
+    told = any(f.signature is not None and f.signature.category in ("communication", "network") for f in cascades)
+    if len(ended) <= crash.MANY or len(ended) < max(scene.cast.world or 0, len(scene.cast.ranks)) or told or len({fingerprint(c) for c in raised}) != 1 or len(raised) < len([c for c in candidates if c.observed]):
+        return None
+    first = min(raised, key=lambda c: (c.low, c.event.source, c.line))
+    return Choice(first, "crash.all_ranks", [f"{len(ended)} ranks ended with an error code, and this is the only error that any of them tells"], ranks=ended, kind="spmd")
 
 
 def _silent(candidates: list[Failure], silent: tuple[int, str, str], scene: Scene) -> Choice:

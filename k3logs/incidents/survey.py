@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from k3logs.clocks.when import Times
 from k3logs.events.digest import Digest
 from k3logs.events.record import Event
@@ -74,11 +76,14 @@ def progress(digests: Sequence[Digest], cast: Cast, catalog: Catalog, times: Tim
     from k3logs.signatures.match import claim
 
     done: dict[int, Progress] = {}
+    places = [(number, header, use.last_text) for number, digest in enumerate(digests) for header, use in digest.uses.items()]
+    hit = pl.Series([text for *_, text in places], dtype=pl.String).str.contains(table().progress).to_list()
+    steps = {place[:2] for place, yes in zip(places, hit, strict=True) if yes}
     for number, digest in enumerate(digests):
         for header, use in digest.uses.items():
             process = cast.of_header.get((number, header)) or cast.alone.get(number)
             known = digest.headers.known[header]
-            if process is None or known.level in _QUIET_NO or not use.last_text.strip() or not known.dialect:
+            if process is None or known.level in _QUIET_NO or not use.last_text.strip() or not (known.dialect or (number, header) in steps):
                 continue
             id, _ = claim(catalog, use.last_text)
             signature = catalog.by_id(id) if id else None
@@ -94,8 +99,6 @@ def progress(digests: Sequence[Digest], cast: Cast, catalog: Catalog, times: Tim
 
 def running(digests: Sequence[Digest], cast: Cast) -> tuple[set[int], set[int]]:
     """Processes, and sources, whose last ordinary lines are progress of a loop (``step=7``)."""
-    import polars as pl
-
     rows = [(process.id if process else None, number, use.last_text) for number, digest in enumerate(digests) for header, use in digest.uses.items()
             for process in [cast.of_header.get((number, header)) or cast.alone.get(number)]]
     if not rows:
@@ -109,6 +112,10 @@ def known(digests: Sequence[Digest], found: Sequence[Mark]) -> bool:
     """Whether the logs hold anything this tool speaks: a lifecycle mark or lines of a specific dialect."""
     if digests and all(not d.parsed and d.bytes > DOCUMENT * max(d.lines, 1) for d in digests):
         return False  # a whole document in one line: an export that nothing here unpacks
+    if not any(d.parsed for d in digests):
+        # nothing was read but texts that stand in lines of some other form; a job that prints its progress is known all the same
+        last = pl.Series([use.last_text for d in digests for use in d.uses.values()], dtype=pl.String)
+        return bool(last.str.contains(table().progress).any())
     names = {name for digest in digests for name in digest.by_dialect}
     return bool(found) or bool(names - {"untagged"})
 
