@@ -63,10 +63,14 @@ def rank_in_text(failure: Failure) -> int | None:
     """A rank that the failure's own words give (``shape mismatch on rank 2``), the least trusted evidence."""
     for text in [link.text for link in failure.event.chain] or [failure.event.text]:
         words = text.replace(":", " ").replace(",", " ").replace("=", " ").lower().split()
-        for word, number in zip(words, words[1:], strict=False):
-            if word == "rank" and number.isdigit():
+        for before, word, number in zip(["", *words], words, words[1:], strict=False):
+            if word == "rank" and number.isdigit() and before.rpartition("_")[2] not in _OTHER_RANKS:
                 return int(number)
     return None
+
+
+_OTHER_RANKS = frozenset({"lora", "adapter", "dp", "tp", "pp", "ep", "pcp", "cp", "sp", "local", "node", "group", "matrix", "tensor", "max", "low", "full", "expert", "parallel"})
+"""Words before "rank" that make it another number than the global rank."""
 
 
 def name_reported(failure: Failure, cast: Cast) -> None:

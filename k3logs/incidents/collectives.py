@@ -23,10 +23,11 @@ def collectives(failures: Sequence[Failure]) -> list[Collective]:
             if work is None and status is None:
                 continue
             both: dict[str, Any] = {**(work or {}), **(status or {}), **{f"group_{k}": v for k, v in (parse_message("process_group", text) or {}).items()}}
-            group = str(both.get("group_pg_guid") or both.get("group_pg_id") or "0")
+            group = str(both.get("group_pg_guid") or both.get("group_pg_id") or "")
             found.append(Collective(rank, group, _int(both.get("enqueued")), _int(both.get("completed")), _int(both.get("seq_num")), both.get("op_type"),
                                     _int(both.get("numel_in"))))
-    return found
+    # a line that names no group may be of any: it counts only where none does
+    return [c for c in found if c.group] or found
 
 
 def _int(value: Any) -> int | None:

@@ -99,9 +99,10 @@ def decide(scene: Scene) -> Decision:
     if candidates:
         for c in candidates:
             name_reported(c, scene.cast)
-            if crash.rank_of(c) is None and (said := rank_in_text(c)) is not None:
+            if crash.rank_of(c) is None and (said := rank_in_text(c)) is not None and said < (scene.cast.world or said + 1):
                 c.victim_rank = said
                 c.reasons.append(f"its own words name rank {said}")
+                c.doubts.append("rank from words")
         if (odd := odd_communicator(scene.facts, scene.cast)) is not None and all(category(c) in _CONFIGURED for c in candidates):
             first = min(candidates, key=lambda c: (c.low, c.line))
             first.victim_rank, first.victim_node = odd[0], odd[1]

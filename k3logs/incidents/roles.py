@@ -12,6 +12,9 @@ from k3logs.incidents.fingerprint import fingerprint
 from k3logs.incidents.phase import Mark, order, table
 from k3logs.incidents.runs import Attempts
 
+STOP_SLACK = 120.0
+"""Seconds by which the clock of a node may be behind that of the one where a stop was asked for."""
+
 RACE = 0.15
 """Seconds by which lines of one process's two streams may be out of order."""
 
@@ -107,12 +110,17 @@ def assign(failures: Sequence[Failure], cast: Cast, progress: dict[int, Progress
     * a death whose process told its own failure before is its consequence.
     """
     only = {p: [f for f in failures if f.process is not None and f.process.id == p and f.event.chain] for p in ended}
-    stopped = {(stop.source, attempts.of(stop.source, stop.line)): stop.line for stop in stops if not _after_trouble(stop, failures, attempts)}
+    asked = [stop for stop in stops if not _after_trouble(stop, failures, attempts)]
+    stopped = {(stop.source, attempts.of(stop.source, stop.line)): stop.line for stop in asked}
     for failure in failures:
         process = failure.process
         if failure.role in CANDIDATE | {"symptom", "cascade"} and failure.line > stopped.get((failure.event.source, failure.attempt), float("inf")):
             failure.role = "teardown"
             failure.reasons.append("printed after the stop that was asked for")
+        elif failure.role in ("symptom", "cascade") and any(
+                stop.source != failure.event.source and failure.low >= stop.low - STOP_SLACK and cast.share_a_world(stop.source, failure.event.source) for stop in asked):
+            failure.role = "teardown"
+            failure.reasons.append("another node of this deployment had been told to stop")
         elif failure.role in CANDIDATE and any(frame.partition(" > ")[0].rpartition(" ")[2] in table().teardown for frame in failure.event.frames):
             failure.role = "teardown"
             failure.reasons.append("it was raised while its process cleaned up")
