@@ -38,6 +38,9 @@ AFTER = 120.0
 ANSWERED = 30.0
 """Seconds between a worker's error and the engine's answer to the call that it was part of."""
 
+GOES_ON = 100
+"""Lines behind a failure in a log without stamps after which its job's progress shows that it goes on."""
+
 UNTIED = 600.0
 """Seconds by which clocks that nothing ties are taken to differ at most, where a server works on for longer than that."""
 
@@ -102,7 +105,7 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
             f.reasons.append(why)
             continue
         alone = not any(t.event.text.startswith(ended) for t in [f, *f.copies]) and not any(
-            o.event.source == f.event.source and abs(o.low - f.low) <= AFTER and _ends(o) and fingerprint(o) != fingerprint(f) for o in trouble)
+            o.event.source == f.event.source and _near(o, f) and _ends(o) and fingerprint(o) != fingerprint(f) for o in trouble)
         for sign in found:
             if sign.finished and sign.source == f.event.source and sign.line > f.event.last and not any(
                     o.event.source == sign.source and (o.id or "").startswith(AGENT) and o.line < sign.line and attempts.of(sign.source, o.line - 1) == attempts.of(sign.source, sign.line)
@@ -110,7 +113,7 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
                 f.role = "handled"
                 f.reasons.append("all workers ended well after it")
                 break
-            if (sign.began or alone) and _same_server(sign, f, digests, attempts) and (sign.began or _after(sign.when, f.high + NOTICED)) \
+            if (sign.began or alone) and _same_server(sign, f, digests, attempts) and (sign.began or _after(sign.when, f.high + NOTICED) or _long_after(sign, f)) \
                     or (alone and _other_node(sign, f, found, times, cast, trouble)):
                 f.role = "handled"
                 f.reasons.append("the deployment began to serve after it" if sign.began else "the deployment still served after it")
@@ -120,6 +123,16 @@ def calm(failures: Sequence[Failure], found: Sequence[Sign], digests: Sequence[D
 def _ends(f: Failure) -> bool:
     """Whether a failure shows that something ended: an exception, a consequence, a clean-up; a warning alone does not."""
     return bool(f.event.chain) or f.role in ("cascade", "teardown")
+
+
+def _near(o: Failure, f: Failure) -> bool:
+    """Whether two failures are near in time; without stamps, in one log, they may be."""
+    return abs(o.low - f.low) <= AFTER or (o.low == f.low == float("-inf"))
+
+
+def _long_after(sign: Sign, f: Failure) -> bool:
+    """Without stamps: whether a job's progress goes on for many lines behind a failure, more than other ranks print until they miss one."""
+    return sign.when is None and not sign.finished and f.low == float("-inf") and sign.line - f.event.last > GOES_ON
 
 
 def _after(when: float | None, moment: float) -> bool:

@@ -69,7 +69,7 @@ def rank_in_text(failure: Failure) -> int | None:
     return None
 
 
-_OTHER_RANKS = frozenset({"lora", "adapter", "dp", "tp", "pp", "ep", "pcp", "cp", "sp", "local", "node", "group", "matrix", "tensor", "max", "low", "full", "expert", "parallel"})
+_OTHER_RANKS = frozenset({"lora", "adapter", "dp", "tp", "pp", "ep", "pcp", "cp", "sp", "local", "node", "group", "matrix", "tensor", "max", "low", "full", "expert", "parallel", "page", "a", "got", "of", "expected"})
 """Words before "rank" that make it another number than the global rank."""
 
 
