@@ -41,6 +41,8 @@ def choose(cascades: Sequence[Failure], loud: Sequence[Failure], failures: Seque
     told = {r for f in [*cascades, *loud] if (r := rank_of(f)) is not None}
     peers = Counter(peer for f in cascades if (peer := f.fields.get("peer_addr") or f.fields.get("peer_host")))
     nodes = {cast.node_of(peer) for peer in peers}
+    # addresses that nothing ties to a node may be another name of one that is named
+    nodes = {node for node in nodes if node in cast.nodes} or nodes
     if len(nodes) == 1:
         root.victim_node, choice.blames, choice.ranks = nodes.pop(), False, []
         choice.why.append(f"the lost connections lead to {root.victim_node}" + ("" if root.victim_node in cast.nodes else ", whose log is not here"))
