@@ -119,3 +119,25 @@ def test_an_engine_that_reports_nothing_is_the_one_waited_for() -> None:
     root = root_of(reading.verdict(log))
     assert (root.rank, root.rule) == (None, "hang.odd_one_out")
     assert "EngineCore_DP2" in root.why[0]
+
+
+OOPS = "Traceback (most recent call last):\n  File \"train.py\", line 30, in upload\n    put()\nConnectionError: hub is gone\n"
+
+
+@pytest.mark.parametrize("style", ["step={n} loss=2.1", "{{'loss': 2.1, 'learning_rate': 1e-05, 'epoch': {n}}}", " [2026-08-05 09:13:45] iteration      {n}/    1000 | consumed samples: 7"])
+def test_unstamped_training_that_goes_on_met_no_failure(style: str) -> None:
+    steps = [style.format(n=n) + "\n" for n in range(1, 300)]
+    assert reading.verdict("".join([*steps[:100], OOPS, *steps[100:]])).outcome == "no_failure"
+    assert reading.verdict("".join([*steps[:100], OOPS])).outcome == "failure"
+
+
+def test_a_job_whose_workers_all_ended_well_met_no_failure() -> None:
+    done = "I0805 09:41:41.104000 902 torch/distributed/elastic/agent/server/api.py:939] [default] worker group successfully finished. Waiting 300 seconds for other agents to finish.\n"
+    closed = "[rank1]:[W805 09:41:40.1 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=62, addr=[a]:1, remote=[b]:2): Failed to recv, got 0 bytes. Connection was likely closed.\n"
+    steps = "".join(f"step={n} loss=2.1\n" for n in range(20))
+    assert reading.verdict(steps + OOPS + steps + closed + done).outcome == "no_failure"
+
+
+def test_a_form_that_nothing_reads_is_no_proof_of_health() -> None:
+    rows = "".join(f'"Aug 5, 2026 @ 09:31:{n:02d}.000","kimi-0","(APIServer pid=1) INFO 08-05 09:31:{n:02d} [x.py:1] Application startup complete.","x"\n' for n in range(40))
+    assert reading.verdict({"export.csv": "time,pod,message,x\n" + rows}).outcome == "inconclusive"
