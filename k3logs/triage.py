@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from k3logs import paths
@@ -140,6 +140,7 @@ def study(digests: Sequence[Digest], grammars: bundle.Bundle, catalog: Catalog, 
     failures = [failure for failure in failures if window.holds(failure.low, failure.high)]
     marks = survey.marks(digests, events, cast, times)
     attempts = runs.attempts(events, marks)
+    marks = [replace(m, attempt=attempts.of(m.source, m.line)) for m in marks]
     for failure in failures:
         failure.attempt = attempts.of(failure.event.source, failure.line)
     stops = [stop for stop in survey.stops(events, cast, times, attempts) if window.holds(stop.low, stop.low)]

@@ -59,7 +59,7 @@ def test_a_stop_of_the_head_ends_the_other_nodes() -> None:
     first = START + "".join(said(r, 8) for r in range(4)) + BEGAN + answered(30) + stop
     closed = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer [10.3.1.1]:31118"
     second = "".join(said(r, 8) for r in range(4, 8)) + crash(6, 30, closed, "execute_model").replace("09:31:30", "09:40:03")
-    stamped = {name: "".join(f"2026-08-05T{(m := line.split(' 08-05 ')[1][:8] if ' 08-05 ' in line else '09:40:02')}.000000001Z {line}\n" for line in text.splitlines())
+    stamped = {name: "".join(f"2026-08-05T{(_m := line.split(' 08-05 ')[1][:8] if ' 08-05 ' in line else '09:40:02')}.000000001Z {line}\n" for line in text.splitlines())
                for name, text in (("lws-0.log", first), ("lws-0-1.log", second))}
     assert reading.verdict(stamped).outcome == "no_failure"
 

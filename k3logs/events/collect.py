@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from k3logs import redact
 from k3logs.events import glued
 from k3logs.events.digest import Digest
 from k3logs.events.extract import Extractor
@@ -32,6 +33,9 @@ class Collector:
         rows = digest.rows
         if not len(rows):
             return
+        if rows["message"].str.contains("PRIVATE KEY-----", literal=True).any():
+            # the lines of a key look like anything, an exception's name too
+            rows = rows.with_columns(message=redact.Columns().mask(rows["message"], rows["header"].to_numpy()))
         several = rows["message"].str.contains("\n", literal=True)
         if several.any():  # records that came as one JSON object with their lines inside
             rows = rows.with_columns(rows["message"].str.split("\n")).explode("message")

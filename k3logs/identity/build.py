@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from k3logs.events.digest import Digest
 from k3logs.identity import labels, leftovers
 from k3logs.identity.cast import Cast
 from k3logs.identity.facts import Fact
-from k3logs.identity.places import hosts_of_units, is_one_ranks_file, node_of_source
+from k3logs.identity.places import hosts_of_units, is_one_ranks_file, node_of_source, own_name
 from k3logs.identity.process import Key, Process, Registry, global_rank, kind_of, parallel_of
 from k3logs.identity.sizes import Sizes, sizes
 from k3logs.identity.votes import Places, elected, shared_ranks, votes
@@ -34,7 +35,7 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     keys_of: dict[tuple[int, int], list[Key]] = {}
     for number, digest in enumerate(digests):
         cast.source_node[number] = node_of_source(digest, several, hosts)
-    _kernels_of_the_only_node(cast, digests)
+    _of_the_only_node(cast, digests)
     for fact in facts:
         if fact.address and (node := fact.host or cast.source_node.get(fact.source)):
             cast.node_of_address.setdefault(fact.address, node)
@@ -81,12 +82,13 @@ def build(digests: Sequence[Digest], facts: Sequence[Fact]) -> Cast:
     return cast
 
 
-def _kernels_of_the_only_node(cast: Cast, digests: Sequence[Digest]) -> None:
-    """A kernel's log that nothing ties to a node is that of the only node that there is."""
-    nodes = {node for node in cast.source_node.values() if node is not None}
-    for number, digest in enumerate(digests):
-        if cast.source_node[number] is None and len(nodes) == 1 and any(name.startswith("kernel") for name in digest.by_dialect):
-            cast.source_node[number] = next(iter(nodes))
+def _of_the_only_node(cast: Cast, digests: Sequence[Digest]) -> None:
+    """Logs whose lines and names tie them to no node (``vllm.log`` and ``dmesg.log`` of one folder) are of the only node that others name."""
+    weak = {n for n, d in enumerate(digests) if own_name(PurePath(d.source.name).name) is None
+            and not any({"host", "node", "pod", "service", "ip"} & d.headers.known[h].fields.keys() for h in d.uses)}  # fmt: skip
+    strong = {node for number, node in cast.source_node.items() if node is not None and number not in weak}
+    if len(strong) == 1 and len({cast.source_node[n] for n in weak}) == 1:
+        cast.source_node.update(dict.fromkeys(weak, next(iter(strong))))
 
 
 def _node(fields: dict[str, str], cast: Cast, source: int, hosts_of: dict[str, str]) -> str | None:

@@ -52,6 +52,11 @@ class Cast:
         """Ranks of the world that nothing in the logs names."""
         return [r for r in range(self.world) if r not in self.by_rank] if self.world is not None and self.world <= 4096 else []
 
+    @property
+    def complete(self) -> bool:
+        """Whether every rank of the world printed to these logs."""
+        return self.world is not None and self.world == len({p.rank for p in self.processes if p.rank is not None and p.sources})
+
     def ranked(self, rank: int, node: str | None) -> Process | None:
         """The process of a rank: of replicas with the same ranks, the one on that node."""
         first = self.by_rank.get(rank)

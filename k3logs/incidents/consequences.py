@@ -19,8 +19,8 @@ MISSING = ["the logs of the process that failed first: all ranks, all nodes, and
 def choose(cascades: Sequence[Failure], loud: Sequence[Failure], failures: Sequence[Failure], times: Times, cast: Cast) -> Choice:
     """The witness to show, and whom the consequences point at, if anyone.
 
-    A rank is only blamed if it is the only one that told nothing, or the only one that told anything: of many ranks that say
-    that they lost a peer, none is the culprit.
+    A rank is only blamed if it is the only one that told nothing, or the only one that told anything while the logs of all
+    ranks are here and name no peer: else who says that it lost a peer is not the culprit.
     """
     quoting = [f for f in cascades if f.signature is not None and f.signature.quotes]
     if any(f.process is not None and f.process.kind == "worker" for f in cascades):
@@ -46,7 +46,8 @@ def choose(cascades: Sequence[Failure], loud: Sequence[Failure], failures: Seque
     if len(nodes) == 1:
         root.victim_node, choice.blames, choice.ranks = nodes.pop(), False, []
         choice.why.append(f"the lost connections lead to {root.victim_node}" + ("" if root.victim_node in cast.nodes else ", whose log is not here"))
-    elif len(told) > 1:
+    elif len(told) != 1 or "remote peer" in root.text or not cast.complete:
         choice.blames, choice.ranks = False, []
-        choice.why.append(f"{len(told)} ranks report a lost peer, and nothing says which was lost")
+        if told:
+            choice.why.append(f"{len(told)} {'ranks report' if len(told) > 1 else 'rank reports'} a lost peer, and nothing says which was lost")
     return choice

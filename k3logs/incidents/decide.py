@@ -87,7 +87,7 @@ def decide(scene: Scene) -> Decision:
         candidates = [s for s in own if s.specificity > SIGN] or ([] if symptoms or by_role.get("cascade") else own)
     findings = [("request_errors", "requests failed while the server lived", by_role["request"])] if "request" in by_role else []
     if "handled" in by_role:
-        findings.append(("handled_errors", "errors after which their process went on", by_role["handled"]))
+        findings.append(("handled_errors", "errors that the deployment survived", by_role["handled"]))
     if candidates and symptoms and all(crash.rank_of(c) is None for c in candidates):
         _name(candidates, hang.choose(symptoms, [], scene.collectives, scene.cast, scene.last_seen, scene.milestones), scene.cast)
     candidates = _without_echoes(candidates, by_role.get("cascade", []))

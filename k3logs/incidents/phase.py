@@ -95,6 +95,7 @@ class Mark:
     low: float
     phase: str
     words: str = ""
+    attempt: int = 0
 
 
 def milestone(text: str) -> tuple[str, str] | None:
@@ -169,6 +170,7 @@ _BEFORE_RUNNING = frozenset({None, "serving", "weight_load", "distributed_init"}
 def _reached(failure: Failure, marks: Sequence[Mark], process: Process | None) -> str | None:
     """The furthest mark before the failure: of its own process, of the engine above it, of its node, of any engine by time."""
     source, line = failure.event.source, failure.event.first.number
+    marks = [m for m in marks if m.source != source or m.attempt == failure.attempt]
     own = [m for m in marks if process is not None and m.process == process.id and (m.line < line if m.source == source else m.low < failure.low)]
     near = [m for m in marks if m.source == source and m.line < line and (m.kind != "api" or m.phase == "serving" or not own)]
     # the engine and rank 0 print marks for all: a worker's own older mark does not hold them back
