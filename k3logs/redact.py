@@ -45,6 +45,11 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
      rf"""(?i:name{_QUOTE}\s*[:=]\s*{_QUOTE}[A-Za-z0-9_.-]{{0,80}}(?:key|token|secret|passw(?:or)?d|pass|pwd|credentials?){_QUOTE}\s*,?\s*{_QUOTE}value{_QUOTE}\s*[:=]\s*){_VALUE}"""),
     (("_pass", "_pwd", "_auth"), rf"""(?:\b[A-Z][A-Z0-9_]{{0,60}}_(?:PASS|PWD|AUTH)|\b_auth){_QUOTE}\s?[=:]\s?{_VALUE}"""),
     (("auth",), r"""(?<=["'])auth\\{0,9}["']\s*:\s*\\{0,9}["'](?P<s>(?=[a-z]*[A-Z0-9+/=])[A-Za-z0-9+/]{6,}={0,2})(?=\\{0,9}["'])"""),
+    (("slack.com",), r"hooks\.slack\.com/services/(?P<s>[A-Za-z0-9/_-]{8,})"),
+    (("curl",), r"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[ =]?[^\s:]{1,100}:(?P<s>[^\s'\"]+)"),
+    (("sshpass",), r"\bsshpass\s+-p\s?(?P<s>[^\s'\"]+)"),
+    (("token%3d",), r"(?i:token%3D)(?P<s>[^\s&'\"]+)"),
+    (("_password",), r"\b[A-Z][A-Z0-9_]{0,60}_PASSWORD\s+(?P<s>(?=[^\s]*[0-9])[^\s'\"=:]{6,})"),
     (("sk-",), r"\bsk-(?P<s>[A-Za-z0-9_-]{12,})"),
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"), r"\b(?:gh[pousr]_|github_pat_|glpat-)(?P<s>[A-Za-z0-9_-]{12,})"),
     (("glsa_", "glc_"), r"\b(?:glsa_|glc_)(?P<s>[A-Za-z0-9_+/=-]{12,})"),
@@ -74,7 +79,7 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
 )  # fmt: skip
 
 _GATE = (
-    r"hf_|sk-|gh[pousr]_|_pat_|lpat-|gl(?:sa|c)_|xox|vapi-|npm_|pypi-|dop_v|AKIA|ASIA|AIza|eyJ|KEY--|earer|EARER|asic|ASIC|horiz|HORIZ|ookie|OOKIE"
+    r"hf_|sk-|slack\.com/|curl |sshpass|oken%3[Dd]|gh[pousr]_|_pat_|lpat-|gl(?:sa|c)_|xox|vapi-|npm_|pypi-|dop_v|AKIA|ASIA|AIza|eyJ|KEY--|earer|EARER|asic|ASIC|horiz|HORIZ|ookie|OOKIE"
     r"|-[Aa]mz|-[Gg]oog|sig=|[_-]key|pikey|[_-]Key|[_-]KEY|[a-z]Key|ecret|ECRET|assw|ASSW|phrase|PHRASE|edent|EDENT|oken[=:'\" ,\\>]|OKEN[=:'\" ,\\>]|_TOKEN|-token"
     r"|gsk_|r8_|xai-|tvly-|pplx-|ya29\.|k_live_|xapp-|hvs\.|api_org_|wandb_v1_|lsv2_pt_|_PASS|_PWD|_AUTH|_auth|['\"]auth|Signature|signature|\x1b\[|\\u00[2-7]|&quot;|&#"
     r"|://[^\s/'\"<>]+@|://[^\s/@:'\"<>\[]*:[0-9]*[^0-9\s/\"'<>,;)\]?#}\\]"

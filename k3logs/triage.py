@@ -75,6 +75,8 @@ def triage_sources(sources: Sequence[Source], notices: list[str], options: Optio
     if options.window.narrows:
         notices.append("failures were looked for only in the time asked for (--since, --until)")
     verdict = judge(digests, grammars, catalog, notices, options.window)
+    if options.window.narrows and verdict.outcome == "no_failure" and (whole := judge(digests, grammars, catalog, notices)).outcome != "no_failure":
+        verdict.outcome, verdict.sentence = "inconclusive", f"No failure in the time asked for, but one lies outside of it: {whole.sentence}"
     lost = [f"{source.name}: {why}" for source in sources for why in source.lost]
     return unsure(verdict, lost[0]) if lost and verdict.outcome == "no_failure" else verdict
 

@@ -129,3 +129,16 @@ def test_lines_of_other_processes_do_not_part_a_key(tmp_path: Path) -> None:
     messages = k3logs.read([str(tmp_path / "x.log")])["message"].to_list()
     assert messages[1::2] == ["ready"] * len(PEM)
     assert messages[0::2] == [PEM[0], "***", "***", "***", PEM[-1]]
+
+
+@pytest.mark.parametrize(("text", "secret"), [
+    ("curl -u admin:Zq8hunter https://x/y", "Zq8hunter"), ("sshpass -p Zq8hunter ssh node", "Zq8hunter"), ("https://hooks.slack.com/services/T0AB12/B0CD34/Zq8hunterZq8", "Zq8hunterZq8"),
+    ("GET /v1?token%3DZq8hunterZq8", "Zq8hunterZq8"), ("exported RAY_REDIS_PASSWORD Zq8hunter", "Zq8hunter"),
+])  # fmt: skip
+def test_secrets_of_a_fixed_shape(text: str, secret: str) -> None:
+    assert secret not in mask(text)
+
+
+@pytest.mark.parametrize("text", ["curl http://10.0.0.1:8000/health", "see slack.com/help", "VLLM_PASSWORD is not set", "sshpass: command not found"])
+def test_harmless_words_stay(text: str) -> None:
+    assert mask(text) == text

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import reading
 from test_alive import BEGAN, BEGINS, answered, hit
 from test_decide import crash, root_of, said, start
+
+from k3logs.clocks.window import Window
+from k3logs.triage import Options, triage
 
 RECORD = "(EngineCore pid=20) ERROR 08-05 09:31:06 [core.py:981] "
 QUOTED = ("Traceback (most recent call last):", '  File "/vllm/v1/engine/core.py", line 975, in _handle_client_request', "    result = method()",
@@ -136,6 +141,14 @@ def test_a_job_whose_workers_all_ended_well_met_no_failure() -> None:
     closed = "[rank1]:[W805 09:41:40.1 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=62, addr=[a]:1, remote=[b]:2): Failed to recv, got 0 bytes. Connection was likely closed.\n"
     steps = "".join(f"step={n} loss=2.1\n" for n in range(20))
     assert reading.verdict(steps + OOPS + steps + closed + done).outcome == "no_failure"
+
+
+def test_a_failure_outside_the_time_asked_for_is_said(tmp_path: Path) -> None:
+    log = tmp_path / "n1.log"
+    log.write_text("".join(f"2026-08-05T09:31:30.000000001Z {line}\n" for line in (start(4) + BEGAN + crash(2, 30)).splitlines()))
+    answer = triage([str(log)], options=Options(window=Window.of(since="2026-08-05T10:00:00")))
+    assert answer.outcome == "inconclusive"
+    assert "outside" in answer.sentence and "Rank 2" in answer.sentence
 
 
 def test_a_form_that_nothing_reads_is_no_proof_of_health() -> None:

@@ -24,9 +24,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
+def _files(*_: Any) -> list[Any]:
+    """Lets the shell complete names of files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem("", type="file")]
+
+
 def sources_argument(function: F) -> F:
     """``[SOURCE...]``: files, folders, archives, or ``-``."""
-    return click.argument("sources", nargs=-1, metavar="[SOURCE]...")(function)
+    return click.argument("sources", nargs=-1, metavar="[SOURCE]...", shell_complete=_files)(function)
 
 
 def grammars_option(function: F) -> F:
