@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import BinaryIO
 
@@ -53,7 +55,9 @@ def read(sources: Arguments, *, options: Options | None = None) -> pl.DataFrame:
         InputError: a source that does not exist or cannot be read at all.
         AuthorError: a grammar or signature file that its author must mend.
     """
-    return pl.concat(iter_frames(sources, options=options))
+    notices: list[str] = []
+    with _few_collections():
+        return pl.concat(_all_frames(find(sources, notices), Spool(in_memory=True), options or Options(), None, notices))
 
 
 def iter_frames(sources: Arguments, *, options: Options | None = None, progress: Progress | None = None,
@@ -67,12 +71,15 @@ def iter_frames(sources: Arguments, *, options: Options | None = None, progress:
     Yields:
         at least one frame, which may be empty.
     """
-    options = options or Options()
     notices = [] if notices is None else notices
-    found = _rereadable(find(sources, notices))
+    yield from _all_frames(_rereadable(find(sources, notices)), Spool(), options or Options(), progress, notices)
+
+
+def _all_frames(found: list[Source], spool: Spool, options: Options, progress: Progress | None, notices: list[str]) -> Iterator[pl.DataFrame]:
+    """The event table of logs that are already found."""
     grammars, catalog = bundle.load(options.grammars), load_catalog(options.signatures)
     gates = Gates(failure=catalog.gate_literals(), fact=phase.table().literals, odd=redact.gate_without_digits())
-    digests = digest_all(found, grammars, gates, notices, progress, Spool())
+    digests = digest_all(found, grammars, gates, notices, progress, spool)
     notices += [f"{one.source.name}: {notice}" for one in digests for notice in one.notices]
     if any(one.source.lost for one in digests) and not any(one.lines for one in digests):
         raise InputError("; ".join(notices[:3]), "check that the logs are whole")
@@ -103,14 +110,26 @@ def _tables(digests: Sequence[Digest], found: Study, progress: Progress | None) 
 
 def _frames(one: Digest, spooled: Spooled, table: Table, progress: Progress | None) -> Iterator[pl.DataFrame]:
     """Look up the texts of one source again."""
-    stream = _forward(one)
+    stream = None if spooled.spool.in_memory else _forward(one)
     try:
         for rows, done in spooled.read(stream):
             yield table.frame(rows)
             if progress is not None:
                 progress(one.source.name, done)
     finally:
-        stream.close()
+        if stream is not None:
+            stream.close()
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """While a table is made, Python rarely looks for objects in cycles: many objects are made, and few of these."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 # ---- reading twice -----------------------------------------------------------------

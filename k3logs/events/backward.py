@@ -66,6 +66,7 @@ def digest_either_way(
     if piped:
         first.notices.append("newest line first, which showed too late to read it from its end: its records may be torn; pipe it through tac")
         return first
+    first.spooled = None  # what was kept of it is let go before all is kept once more
     return _turned(source, source.open(), reader.again(), gates, progress, spool)
 
 

@@ -6,6 +6,7 @@ Only an unmistakable header opens one, and never behind a quote: prompts and err
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import polars as pl
 
@@ -41,9 +42,15 @@ def split(rows: pl.DataFrame, uses: dict[int, Use], headers: Headers, extract: C
     order = list(range(len(inner)))
     known = headers.known
 
+    by_form: dict[str, list[int]] = {}
+    for used in uses:
+        by_form.setdefault(known[used].forms[-1] if known[used].forms else "", []).append(used)
+
+    @cache
     def as_used(number: int) -> int:
         own = known[number]
-        return next((h for h in uses if known[h].forms[-len(own.forms) :] == own.forms and own.fields.items() <= known[h].fields.items()), number)
+        among = by_form.get(own.forms[-1], ()) if own.forms else uses
+        return next((h for h in among if known[h].forms[-len(own.forms) :] == own.forms and own.fields.items() <= known[h].fields.items()), number)
 
     second = rows[found["place"].to_list()].with_columns(
         part=pl.col("part") + 1,

@@ -93,9 +93,16 @@ def views(buffer: Bytes, owner: pa.Buffer, start: Ints, size: Ints, text: bool =
 
 def views_of(blocks: Sequence[tuple[Bytes, pa.Buffer]], block: npt.NDArray[np.integer], start: Ints, size: Ints) -> pl.Series:
     """:func:`views` over several buffers: string ``i`` stands in ``blocks[block[i]]``."""
-    view = np.zeros((len(start), 4), np.int32)
-    for number in np.flatnonzero(np.bincount(block)).tolist():
-        rows = np.flatnonzero(block == number)
+    view = np.empty((len(start), 4), np.int32)
+    others = np.flatnonzero(block)  # most stand in the first one
+    first = start
+    if len(others):
+        first = start.copy()
+        first[others] = 0
+    view[:, 2] = 0
+    _fill(view, blocks[0][0], first, size, text=True)
+    for number in np.flatnonzero(np.bincount(block[others])).tolist():
+        rows = others[block[others] == number]
         part = np.zeros((len(rows), 4), np.int32)
         part[:, 2] = number
         _fill(part, blocks[number][0], start[rows], size[rows], text=True)

@@ -1,12 +1,14 @@
-"""What one reading of a log found out about each line, kept aside in a temporary file, so that the log is read once and its text looked up.
+"""What one reading of a log found out about each line, kept aside, so that the log is read once and its text looked up.
 
-About 40 bytes a line, and text that does not stand in the log as it is (decoded JSON, joined pieces). Memory holds only where
-each chunk's columns lie.
+About 40 bytes a line, and text that does not stand in the log as it is (decoded JSON, joined pieces). They lie in a temporary
+file, and memory holds only where; or, for a table that is made in memory, in memory with the log's own text, which that table
+holds in any case: then nothing is read for a second time.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any, BinaryIO
@@ -27,9 +29,14 @@ Column = npt.NDArray[Any]
 
 
 class Spool:
-    """A temporary file that columns are put into; it goes when this goes."""
+    """A temporary file that columns are put into; it goes when this goes.
 
-    def __init__(self) -> None:
+    Args:
+        in_memory: there is no file, and columns stay in memory as they are.
+    """
+
+    def __init__(self, in_memory: bool = False) -> None:
+        self.in_memory = in_memory
         self._file: IO[bytes] | None = None
         self._end = 0
 
@@ -118,14 +125,15 @@ class Kept:
 class _Chunk:
     """Where a chunk's columns lie; ``size`` bytes of the log are its text, unless it has a text of its own: ``texts[0]``.
 
-    ``lent`` where the last newline of these does not stand in the log.
+    ``lent`` where the last newline of these does not stand in the log. ``inside`` has the columns and texts that stayed in memory.
     """
 
     size: int
     lent: bool
     newlines: int
-    columns: dict[str, _Place]
-    texts: list[_Place]
+    columns: dict[str, _Place] = field(default_factory=dict)
+    texts: list[_Place] = field(default_factory=list)
+    inside: tuple[dict[str, Column], list[tuple[Bytes, pa.Buffer]]] | None = None
 
 
 @dataclass(slots=True)
@@ -134,7 +142,7 @@ class Spooled:
 
     spool: Spool
     sites: Sites = field(default_factory=Sites)
-    _chunks: list[_Chunk] = field(default_factory=list)
+    _chunks: deque[_Chunk] = field(default_factory=deque)
 
     def add(self, rows: Rows, odd: npt.NDArray[np.bool_], size: int | None, lent: bool = False) -> None:
         """Keep a chunk's rows, whose times have been read.
@@ -159,30 +167,40 @@ class Spooled:
             made = np.fromiter(rows.joined, np.int64, len(rows.joined))
             columns["made"] = np.searchsorted(which, made)
             columns["last"] = np.fromiter(rows.joined.values(), np.int32, len(made))
+        known = {name: column for name, column in columns.items() if column is not None}
+        if self.spool.in_memory:
+            self._chunks.append(_Chunk(size or 0, lent, rows.newlines, inside=(known, [(lines.buffer, lines.owner) for lines in rows.blocks])))
+            return
         texts = [lines.buffer for lines in (rows.blocks if size is None else rows.blocks[1:])]
-        places = {name: self.spool.put(column) for name, column in columns.items() if column is not None}
+        places = {name: self.spool.put(column) for name, column in known.items()}
         self._chunks.append(_Chunk(size or 0, lent, rows.newlines, places, [self.spool.put(text) for text in texts]))
 
-    def read(self, stream: BinaryIO) -> Iterator[tuple[Kept, int]]:
-        """The rows again, chunk by chunk, each with the bytes of the log read so far.
+    def read(self, stream: BinaryIO | None) -> Iterator[tuple[Kept, int]]:
+        """The rows again, chunk by chunk, each with the bytes of the log read so far; what stayed in memory is let go.
 
         Args:
-            stream: the log, in the order in which it was read before.
+            stream: the log, in the order in which it was read before; None where all stayed in memory.
 
         Raises:
             OSError: the log is shorter than it was.
         """
         done = 0
-        for chunk in self._chunks:
-            texts = [self.spool.get(place) for place in chunk.texts]
-            if chunk.size:
-                data = exactly(stream, chunk.size, chunk.lent)
-                repair_utf8(data, chunk.size)
-                done += chunk.size
-                texts.insert(0, data)
-            get = {name: self.spool.get(place) for name, place in chunk.columns.items()}
+        while self._chunks:
+            chunk = self._chunks.popleft()
+            done += chunk.size
+            get, blocks = chunk.inside or self._found(chunk, stream)
             count = len(get["header"])
             number = get["number"] if "number" in get else np.arange(count, dtype=np.int32)
             yield Kept(number, get.get("part"), get["header"], get.get("time"), get.get("envelope_time"), get.get("grain"), get.get("site"),
                        get.get("made", np.zeros(0, np.int64)), get.get("last", np.zeros(0, np.int32)), get["odd"], chunk.newlines, get["start"], get["size"],
-                       get.get("block"), [(text, pa.py_buffer(text)) for text in texts]), done  # fmt: skip
+                       get.get("block"), blocks), done  # fmt: skip
+
+    def _found(self, chunk: _Chunk, stream: BinaryIO | None) -> tuple[dict[str, Column], list[tuple[Bytes, pa.Buffer]]]:
+        """A chunk's columns, and its texts."""
+        texts = [self.spool.get(place) for place in chunk.texts]
+        if chunk.size:
+            assert stream is not None
+            data = exactly(stream, chunk.size, chunk.lent)
+            repair_utf8(data, chunk.size)
+            texts.insert(0, data)
+        return {name: self.spool.get(place) for name, place in chunk.columns.items()}, [(text, pa.py_buffer(text)) for text in texts]

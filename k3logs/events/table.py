@@ -15,6 +15,7 @@ import polars as pl
 from k3logs import redact, schema
 from k3logs.events.backward import places
 from k3logs.events.headers import Header
+from k3logs.events.lookup import Lookup
 from k3logs.events.numbering import Numbering
 from k3logs.events.records import stream_of
 from k3logs.events.repeated import Repeated
@@ -69,12 +70,14 @@ class Table:
         columns: dict[str, list[Any]] = {f.name: [_safe(getattr(one, f.name)) for one in known] for f in fields(Who) if f.name != "shift"}
         columns |= {"dialect": [h.dialect for h in headers], "form": [" ".join(h.forms) or None for h in headers], "level": [h.level or None for h in headers]}
         known_ = [pl.Series(column, values, dtype=self._types[column], strict=False) for column, values in columns.items()]
-        self._known = pl.DataFrame([column for column in known_ if column.n_unique() > 1])
-        always = [*(column[:1] for column in known_ if column.name not in self._known.columns), pl.Series("source", [redact.mask(name)], dtype=self._types["source"]),
+        differ = pl.DataFrame([column for column in known_ if column.n_unique() > 1])
+        self._known = Lookup(differ)
+        always = [*(column[:1] for column in known_ if column.name not in differ.columns), pl.Series("source", [redact.mask(name)], dtype=self._types["source"]),
                   pl.Series("part", [0], dtype=self._types["part"]), pl.Series("line_end", [None], dtype=self._types["line_end"])]  # fmt: skip
         self._always = {column.name: Repeated(column) for column in always}
         places_ = pl.DataFrame({"site": sites}, {"site": pl.String}).select(pl.col("site").str.extract_groups("^(?<file>.+?)(?::(?<line>[0-9]{1,9}))?$")).unnest("site")
-        self._files = pl.DataFrame({"file": redact.mask_series(places_["file"]), "file_line": places_["line"]}).cast({n: self._types[n] for n in ("file", "file_line")})
+        files = pl.DataFrame({"file": redact.mask_series(places_["file"]), "file_line": places_["line"]}).cast({n: self._types[n] for n in ("file", "file_line")})
+        self._files = Lookup(files)
         self._lines = self._up = up
         self._secrets = redact.Columns()
         self.numbering = Numbering(record, max(told.event, default=-1) + 1, len(streams))
@@ -87,8 +90,7 @@ class Table:
         place = line * PARTS if rows.part is None else line * PARTS + rows.part
         self._lines += rows.newlines
         table = {name: column.of(count) for name, column in self._always.items()}
-        if self._known.width:
-            table |= {column.name: column for column in self._known[header]}
+        table |= {column.name: column for column in self._known.of(header)}
         table["line"] = pl.Series(places(line) if self._up else line)
         if rows.part is not None:
             table["part"] = pl.Series(rows.part)
@@ -97,7 +99,7 @@ class Table:
         message = rows.messages()
         table["message"] = self._secrets.mask(message, stream, np.flatnonzero(rows.odd))
         site = rows.site if rows.site is not None else np.full(count, NOWHERE, np.int32)
-        table |= {column.name: column for column in self._files[site]}
+        table |= {column.name: column for column in self._files.of(site)}
         table |= self._timing.of(rows, line)
         event, told = self._tellings.of(stream, place)
         table |= {column.name: column for column in told}

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from k3logs.events.lookup import Lookup
 from k3logs.events.repeated import Repeated
 
 Places = npt.NDArray[np.int64]
@@ -57,6 +58,7 @@ class Tellings:
             {"stream": streams, "start": told.start, "end": told.end, "event": told.event, **{name: getattr(told, name) for name in _SAID}},
             schema={**dict.fromkeys(("stream", "start", "end", "event"), pl.Int64()), **{name: types[name] for name in _SAID}},
         ).sort("start", maintain_order=True)
+        self._said = Lookup(pl.concat([self._told.select(_SAID), self._told.select(_SAID).clear(1)]))  # the last one for rows without an event
         self._nothing = [Repeated(column) for column in self._told.select(_SAID).clear(1)]
         self._stream, self._start, self._end = (self._told[name].to_numpy() for name in ("stream", "start", "end"))
 
@@ -71,11 +73,9 @@ class Tellings:
         found = asked.join_asof(told, left_on="place", right_on="start", by="stream", strategy="backward", check_sortedness=False)
         found = found.filter(pl.col("end") >= pl.col("place"))
         event[found["row"].to_numpy()] = found["event"].to_numpy()
-        number = np.full(len(place), -1, np.int64)
+        number = np.full(len(place), len(told), np.int64)
         number[found["row"].to_numpy()] = found["number"].to_numpy()
-        which = pl.Series(number)
-        which = which.set(which < 0, None)
-        return event, pl.DataFrame([self._told[name].gather(which) for name in _SAID])
+        return event, self._said.of(number)
 
     def _near(self, stream: Places, place: Places) -> Places:
         """Rows that an event may be at: of its stream, and not beyond all events of the chunk."""
