@@ -25,13 +25,13 @@ _TOKEN = r"(?:hf|hub|auth|access|refresh|bearer|api|secret|session|security|id|g
 _QUOTE = r"""\\{0,9}["']?"""
 # A value, in the order in which it is tried: a list or mapping; a text in quotes, which may be escaped, hold quotes of its own or miss the
 # closing one; else all up to a blank, or to a comma or quote behind which something new begins.
-_BARE = r"""(?:[^\s,"'\\]|\\++(?!["'\s]|\Z)|\\*+["'](?=\w)|,(?![\s"'\\]|\Z|[A-Za-z_][\w.-]{0,40}["']?[=:]))"""
-_IS = r"\s*[:=]\s*(?:[|>][+-]?[ \t]*\n\s*)?+"
+_BARE = r"""(?:[^\s,"'\\]|\\+(?![\\"'\s]|\Z)|\\*["'](?=\w)|,(?![\s"'\\]|\Z|[A-Za-z_][\w.-]{0,40}["']?[=:]))"""
+_IS = r"\s*[:=]\s*(?:[|>][+-]?[ \t]*\n\s*)?"
 _VALUE = (
-    r"""(?!\*\*\*|[|>][+-]?\s*\Z|(?:None|null|True|False|true|false)(?![\w-]))(?P<s>\[[^\]]{0,4000}\]|\{[^{}]{0,4000}\}"""
+    r"""(?!\*\*\*|[|>][+-]?[ \t]*(?:\n|\s*\Z)|(?:None|null|True|False|true|false)(?![\w-]))(?P<s>\[[^\]]{0,4000}\]|\{[^{}]{0,4000}\}"""
     r"""|(?P<q>\\{1,9}["'])(?:(?!(?<!\\)(?P=q)).){0,4000}(?<!\\)(?P=q)"""
-    r"""|[bBrRuU]{0,2}(?:"(?:[^"\\]|\\.|"(?=\w)){0,4000}+"|'(?:[^'\\]|\\.|'(?=\w)){0,4000}+'|["'][^"'\n]{1,4000}\Z)"""
-    rf"""|["'\[]?{_BARE}{{1,4000}}+)"""
+    r"""|[bBrRuU]{0,2}(?:"(?:[^"\\]|\\.|"(?=\w)){0,4000}"(?!\w)|'(?:[^'\\]|\\.|'(?=\w)){0,4000}'(?!\w)|["'][^"'\n]{1,4000}\Z)"""
+    rf"""|["'\[]?{_BARE}{{1,4000}})"""
 )
 _NUMBER = r"""(?!["']?[0-9]{1,7}(?![\w.-]))"""  # a token's number, not a token
 
@@ -63,7 +63,7 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("bearer",), r"(?i:\bbearer(?:\s+|%20))(?P<s>[A-Za-z0-9._~+/=-]{8,})"),
     (("basic",), r"\b(?i:basic)\s+(?P<s>[a-z]*[A-Z0-9+/][A-Za-z0-9+/]{5,}={0,2})"),
     (("authorization", "x-api-key"),
-     rf"""(?i:\b(?:(?:proxy-)?authorization|x-api-key){_QUOTE}\s*[:=]\s*(?:[bBrRuU]?\\{{0,9}}["'])?+(?:(?:bearer|basic|token|apikey|digest|negotiate)\s+)?+)(?!\*\*\*)(?P<s>[^\s'",\\]+)"""),
+     rf"""(?i:\b(?:(?:proxy-)?authorization|x-api-key){_QUOTE}\s*[:=]\s*(?:[bBrRuU]?\\{{0,9}}["'])?(?:(?:bearer|basic|token|apikey|digest|negotiate)\s+)?)(?!\*\*\*|(?i:bearer|basic|token|apikey|digest|negotiate)\s|[bBrRuU]?\\{{0,9}}["'])(?P<s>[^\s'",\\]+)"""),
     (("cookie",), rf"""(?i:\b(?:set-)?cookies?{_QUOTE}\s*[:=]\s*)(?P<s>\{{[^{{}}\n]{{1,4000}}\}}|(?!\{{){_QUOTE}[^\r\n'"\\]+)"""),
     (("x-amz-", "x-goog-", "sig="), r"(?i:(?:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token)|[?&]sig)=)(?P<s>[^\s&'\"]+)"),
     (("key", "secret", "passw", "passphrase", "credential", "token"), rf"(?i:[?&][\w.-]{{0,40}}(?:{_NAME}|token)=)(?P<s>[^\s&#'\"<>]+)"),
